@@ -1,0 +1,88 @@
+# tinyjax: `make learn` and `make test` do all their own set-up, with Python >= 3.11 and make only.
+#
+#   make learn     a demonstration of a few seconds, then the chapters in JupyterLab
+#   make test      lint, format, types and every test
+#   make check     the same without the slow tests (for while you work)
+#   make chapters  run every chapter and store its outputs
+#   make site      the documentation site in site/        make serve  look at it while you write
+#   make lock      choose new versions of everything we install (requirements.lock)
+#   make clean     remove what make and the tests have made
+#
+# Another Python: make learn PYTHON=python3.12
+
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+JOBS ?= 2
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export MPLBACKEND ?= Agg
+
+.DEFAULT_GOAL := help
+.PHONY: help learn test check lint chapters site serve lock clean
+
+help:
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -n 11
+
+# --- Set-up: one stamp per extra, so that a second run neither downloads nor installs ------------
+
+define set_up # $(1): the extras to install
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	echo "tinyjax needs Python 3.11 or newer, but '$(PYTHON)' is: $$($(PYTHON) --version 2>&1)"; \
+	echo "Name another one: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+@test -x $(RUN) || { echo "==> Making a virtual environment in $(VENV)"; $(PYTHON) -m venv $(VENV); }
+@echo "==> Installing tinyjax[$(1)] as requirements.lock says (once; a minute or two)"
+$(RUN) -m pip install --quiet --constraint requirements.lock setuptools
+$(RUN) -m pip install --constraint requirements.lock --no-build-isolation --editable '.[$(1)]'
+@pwd > $@
+endef
+
+# A checkout that was moved is set up again: scripts and the editable install hold its old path.
+MOVED := $(shell for s in $(VENV)/.learn $(VENV)/.test; do \
+	if [ -f $$s ] && [ "$$(cat $$s)" != "$$(pwd)" ]; then echo moved; fi; done)
+ifneq ($(MOVED),)
+$(shell rm -rf $(VENV))
+endif
+
+$(VENV)/.learn: pyproject.toml requirements.lock
+	$(call set_up,learn)
+
+$(VENV)/.test: pyproject.toml requirements.lock
+	$(call set_up,test)
+	@pwd > $(VENV)/.learn
+
+# --- The two commands -----------------------------------------------------------------------------
+
+learn: $(VENV)/.learn
+	@$(RUN) -m tinyjax.learn.demo
+	@$(RUN) -m tinyjax.learn learn
+
+test: lint
+	$(RUN) -m pytest -n $(JOBS) --dist worksteal --durations 15
+
+check: lint
+	$(RUN) -m pytest -n $(JOBS) --dist worksteal -q -m "not slow"
+
+lint: $(VENV)/.test
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+
+# --- What is made from the sources ----------------------------------------------------------------
+
+chapters: $(VENV)/.test
+	$(RUN) -m tinyjax.learn.chapters chapters/text/*.py
+
+site: $(VENV)/.test
+	$(RUN) -m mkdocs build --strict
+
+serve: $(VENV)/.test
+	$(RUN) -m mkdocs serve
+
+lock: $(VENV)/.test
+	$(RUN) -m pip install --quiet uv
+	$(RUN) -m uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
+		--upgrade --no-header --no-annotate --no-emit-package tinyjax --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV) site build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
