@@ -1,0 +1,167 @@
+"""Array: an immutable n-dimensional array, data in NumPy; and lift, which makes one of a number."""
+
+import numpy as np
+
+from tinyjax import dtypes
+from tinyjax.avals import ShapedArray, Value
+
+
+class Array(Value):
+    """An immutable array. Make one with `jnp.array`, not with this class.
+
+    npy: the data (a NumPy array or scalar that nobody else writes to).
+    weak_type: it came from Python numbers. literal: it prints inside jaxprs, as a number does.
+    """
+
+    __slots__ = ("literal", "npy", "weak_type")
+
+    def __init__(self, npy, weak_type=False, literal=False):
+        self.npy, self.weak_type, self.literal = npy, weak_type, literal
+
+    shape = property(lambda self: self.npy.shape)
+    dtype = property(lambda self: self.npy.dtype)
+    ndim = property(lambda self: self.npy.ndim)
+    size = property(lambda self: self.npy.size)
+    nbytes = property(lambda self: self.npy.nbytes)
+    itemsize = property(lambda self: self.npy.dtype.itemsize)
+    aval = property(lambda self: ShapedArray(self.npy.shape, self.npy.dtype, self.weak_type))
+
+    # ---- printing, as JAX's digits -------------------------------------------------------
+
+    def __repr__(self):
+        dtype = dtypes.dtype_name(self.npy.dtype)
+        tail = f"dtype={dtype}" + (", weak_type=True" if self.weak_type else "")
+        if self.npy.size == 0 and self.npy.shape != (0,):
+            return f"Array([], shape={self.npy.shape}, {tail})"
+        text = np.array2string(np.asarray(self.npy), prefix="Array(", suffix=",", separator=", ")
+        return f"Array({text}, {tail})"
+
+    def __str__(self):
+        return str(np.asarray(self.npy))
+
+    def __format__(self, spec):
+        if self.npy.ndim == 0:
+            return format(self.npy[()], spec)
+        return format(self.npy, spec)
+
+    # ---- an Array stands in for a NumPy array --------------------------------------------
+
+    def __array__(self, dtype=None, copy=None):
+        if dtype is not None and np.dtype(dtype) != self.npy.dtype or copy:
+            return np.array(self.npy, dtype=dtype)
+        view = np.asarray(self.npy)[...]
+        view.flags.writeable = False
+        return view
+
+    def __bool__(self):
+        return bool(self.npy)
+
+    def __int__(self):
+        return int(self._only("int"))
+
+    def __float__(self):
+        return float(self._only("float"))
+
+    def __complex__(self):
+        return complex(self._only("complex"))
+
+    def __index__(self):
+        if self.npy.ndim == 0 and self.npy.dtype.kind in "iu":
+            return int(self.npy)
+        raise TypeError(f"only integer scalar arrays can be converted to an index, got {self.aval}")
+
+    def _only(self, kind):
+        if self.npy.ndim:
+            raise TypeError(
+                f"Only scalar arrays can be converted to Python scalars; {kind}() got an array "
+                f"with shape {self.npy.shape}. Take one element first, for example x[0]."
+            )
+        return self.npy
+
+    def item(self, *args):
+        """The only element (or the one at an index), as a Python number."""
+        return self.npy.item(*args)
+
+    def tolist(self):
+        """The elements as nested Python lists."""
+        return self.npy.tolist()
+
+    def tobytes(self, order="C"):
+        """The raw data."""
+        return self.npy.tobytes(order)
+
+    def __hash__(self):
+        raise TypeError(
+            "unhashable type: 'Array' (its value may not serve as a dict key or static argument)"
+        )
+
+    def __setitem__(self, index, value):
+        text = value if isinstance(value, (int, float, complex, bool)) else "value"
+        where = index if isinstance(index, int) else "idx"
+        raise TypeError(
+            "JAX arrays are immutable and do not support in-place item assignment. "
+            f"Instead of x[{where}] = {text}, use x = x.at[{where}].set({text}), which returns a "
+            "new array."
+        )
+
+    def __reduce__(self):
+        return _unpickle, (np.asarray(self.npy), self.weak_type)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    # ---- devices and completion ----------------------------------------------------------
+
+    def block_until_ready(self):
+        """Wait for the value; returns it."""
+        return self
+
+    def is_ready(self):
+        """Whether the value has been computed."""
+        return True
+
+    def __dlpack__(self, **kwargs):
+        return np.array(self.npy).__dlpack__(**kwargs)
+
+    def __dlpack_device__(self):
+        return np.asarray(self.npy).__dlpack_device__()
+
+
+def _unpickle(npy, weak_type):
+    return Array(npy, weak_type)
+
+
+# ---- numbers become Arrays --------------------------------------------------------------------
+
+
+def lift(x):
+    """A Value as it is; a number or NumPy array as an Array, at canonical (32-bit) dtype.
+
+    Scalars become literals: jaxprs show their number. NumPy arrays are copied, since their owner
+    may still write to them. Raises TypeError for anything else.
+    """
+    if isinstance(x, Value):
+        return x
+    if type(x) in dtypes.python_scalar_types:
+        return Array(dtypes.coerce_to_array(x), weak_type=type(x) is not bool, literal=True)
+    if isinstance(x, (np.ndarray, np.generic)):
+        dtype = dtypes.canonicalize_dtype(x.dtype)
+        return Array(np.array(x, dtype), literal=np.ndim(x) == 0)
+    if hasattr(x, "__jax_array__"):
+        return lift(x.__jax_array__())
+    raise TypeError(
+        f"Value {x!r} of type {type(x)} is not a valid JAX type: give an array or a number. "
+        "(A list or tuple must be made an array first, with jnp.array.)"
+    )
+
+
+def is_arraylike(x):
+    """Whether lift takes x."""
+    return (
+        isinstance(x, (Value, np.ndarray, np.generic))
+        or type(x) in dtypes.python_scalar_types
+        or hasattr(x, "__jax_array__")
+    )

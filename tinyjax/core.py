@@ -1,0 +1,429 @@
+"""The language of tinyjax: primitives, the traces that interpret them, and jaxprs.
+
+`prim.bind(*args, **params)` hands an operation to the current trace. A trace that finds none of
+its own tracers among the operands hands it on to its parent; at the bottom EvalTrace computes.
+StageTrace records instead: what it records is a jaxpr.
+"""
+
+from contextvars import ContextVar
+
+import numpy as np
+
+from tinyjax import errors
+from tinyjax.array import Array, lift
+from tinyjax.avals import ShapedArray, Value
+
+# ---- primitives -------------------------------------------------------------------------------
+
+
+class Primitive:
+    """One operation of the language: this card holds all its rules.
+
+    multi: it has several results.         high: it holds programs and works on Values.
+    collective: it looks at named axes.    callables: it holds Python functions; `stage` turns them
+    into jaxprs when the call is recorded. bilinear: linear in each operand, not in both at once.
+    reverse_only: only its transpose is known. effectful: never dropped as dead code.
+
+    impl(*arrays, **params)                             the value, with NumPy (Values if high)
+    type(*avals, **params) -> aval | [aval]             shape, dtype and weak type of the result
+    linearize(nonzero, *primals, **params) -> out, push value and linear map of tangents; or
+    jvp(primals, tangents, **params) -> out, tangents   the joint rule: each follows from the other
+    transpose(ct, *args, **params) -> [ct | Zero | None]  iff linear; Undef at linear operands
+    batch(axis, vals, dims, /, **params) -> out, dims   the operation on a whole batch
+    dce(eqn, used) -> eqn                               optional: drop unused parts of inner jaxprs
+    kernel                                              how the compiler prints it (compiler/)
+    """
+
+    multi = high = collective = callables = bilinear = reverse_only = effectful = False
+    dce = None
+    kernel = None
+    hidden: tuple = ()  # parameters that jaxprs do not print
+    printed: dict = {}  # constant parameters that JAX prints and tinyjax does not need
+
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return self.name
+
+    def bind(self, *args, **params):
+        """Hand the operation to the current trace."""
+        return _current.get().process(self, args, params)
+
+    def shown_params(self, params):
+        """(name, value) pairs in the order in which a jaxpr prints them."""
+        shown = {k: v for k, v in params.items() if k not in self.hidden} | self.printed
+        return sorted(shown.items())
+
+
+class Zero:
+    """A tangent or cotangent known to be zero. (None means: not a linear operand.)"""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval):
+        self.aval = aval
+
+    def __repr__(self):
+        return f"Zero({self.aval})"
+
+
+class Undef:
+    """Stands for a linear operand, whose value is unknown, during transposition."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval):
+        self.aval = aval
+
+    shape = property(lambda self: self.aval.shape)
+    dtype = property(lambda self: self.aval.dtype)
+    ndim = property(lambda self: len(self.aval.shape))
+
+
+def nonzero(tangent):
+    """Whether a tangent is there."""
+    return not isinstance(tangent, Zero)
+
+
+# ---- traces -----------------------------------------------------------------------------------
+
+
+class Tracer(Value):
+    """Stands for an array while a trace interprets a function."""
+
+    __slots__ = ("aval", "trace")
+    weak_type = property(lambda self: self.aval.weak_type)
+
+    def __bool__(self):
+        return bool(self._concrete(errors.concrete_bool))
+
+    def __int__(self):
+        return int(self._concrete(errors.concrete_scalar, "int"))
+
+    def __float__(self):
+        return float(self._concrete(errors.concrete_scalar, "float"))
+
+    def __complex__(self):
+        return complex(self._concrete(errors.concrete_scalar, "complex"))
+
+    def __index__(self):
+        return self._concrete(errors.concrete_index).__index__()
+
+    def __array__(self, dtype=None, copy=None):
+        raise errors.concrete_array(self)
+
+    def item(self, *args):
+        """The only element: not known while tracing, unless a derivative is taken eagerly."""
+        return self._concrete(errors.concrete_scalar, "item").item(*args)
+
+    def _concrete(self, error, *args):
+        """The Array behind this tracer, if the trace works on concrete values."""
+        if not self.trace.alive:
+            raise errors.leaked(self)
+        value = self.concrete()
+        if value is None:
+            raise error(self, *args)
+        return value
+
+    def concrete(self):
+        """The Array that this tracer carries, or None."""
+        return None
+
+    def origin(self):
+        """Where the tracer came from, for error messages."""
+        return f"It is a {type(self).__name__}."
+
+    def __hash__(self):
+        return id(self)
+
+    def __setitem__(self, index, value):
+        Array.__setitem__(self, index, value)
+
+    def block_until_ready(self):
+        """Nothing to wait for while tracing."""
+        return self
+
+    def __repr__(self):
+        return f"{type(self).__name__}<{self.aval.str_short()}>"
+
+
+class Trace:
+    """An interpreter of primitives."""
+
+    alive = True
+    parent = None
+
+    def mine(self, x):
+        """Whether x is a tracer of this trace."""
+        return isinstance(x, Tracer) and x.trace is self
+
+    def process(self, prim, args, params):
+        """Interpret one operation."""
+        raise NotImplementedError
+
+
+class active:
+    """`with active(trace):` makes it the current one; final=True ends the life of its tracers."""
+
+    __slots__ = ("final", "token", "trace")
+
+    def __init__(self, trace, final=False):
+        self.trace, self.final = trace, final
+
+    def __enter__(self):
+        self.token = _current.set(self.trace)
+
+    def __exit__(self, *exc):
+        _current.reset(self.token)
+        if self.final:
+            self.trace.alive = False
+
+
+class EvalTrace(Trace):
+    """The bottom: computes with NumPy."""
+
+    def process(self, prim, args, params):
+        if prim.high:
+            return self.process_high(prim, args, params)
+        try:
+            arrays = [a.npy for a in args]
+        except AttributeError:  # a number, a NumPy array or a leaked tracer
+            args = [self.check(lift(a)) for a in args]
+            arrays = [a.npy for a in args]
+        with np.errstate(all="ignore"):
+            out = prim.impl(*arrays, **params)
+        weak = prim.weak_result(args, params)
+        return [Array(o, weak) for o in out] if prim.multi else Array(out, weak)
+
+    def process_high(self, prim, args, params):
+        """A primitive that holds programs works on Arrays, with this trace current."""
+        args = [self.check(lift(a)) for a in args]
+        for jaxpr in inner_jaxprs(params):
+            check_runnable(jaxpr)
+        with active(self):
+            return prim.impl(*args, **params)
+
+    def check(self, x):
+        """x, which must not be a tracer: at the bottom those are leaks."""
+        if isinstance(x, Tracer):
+            raise errors.leaked(x)
+        return x
+
+
+EVAL = EvalTrace()
+_current = ContextVar("trace", default=EVAL)  # a new thread starts with EVAL
+current_trace = _current.get
+
+
+def weak_result(prim, args, params):
+    """Whether an eager result is weakly typed: all operands are, and the type rule agrees."""
+    for a in args:
+        if not a.weak_type:
+            return False
+    if not args:
+        return False
+    out = prim.type(*[a.aval for a in args], **params)
+    return bool((out[0] if prim.multi and out else out).weak_type)
+
+
+Primitive.weak_result = weak_result
+
+
+# ---- jaxprs -----------------------------------------------------------------------------------
+
+
+class Var:
+    """A variable of a jaxpr."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval):
+        self.aval = aval
+
+
+class Literal:
+    """A number inside a jaxpr."""
+
+    __slots__ = ("aval", "array")
+
+    def __init__(self, array):
+        self.array, self.aval = array, array.aval
+
+    val = property(lambda self: self.array.npy)
+
+
+class JaxprEqn:
+    """outvars = primitive[params] invars."""
+
+    __slots__ = ("invars", "outvars", "params", "primitive", "source")
+
+    def __init__(self, primitive, invars, params, outvars, source=None):
+        self.primitive, self.invars, self.params = primitive, invars, params
+        self.outvars, self.source = outvars, source
+
+    def replace(self, **changes):
+        """A copy with some parts replaced."""
+        names = ("primitive", "invars", "params", "outvars", "source")
+        return JaxprEqn(**{n: getattr(self, n) for n in names} | changes)
+
+
+class Jaxpr:
+    """A program: inputs, equations, outputs, and the arrays it captured (consts for constvars).
+
+    It is closed, so it plays both of JAX's parts, Jaxpr and ClosedJaxpr.
+    """
+
+    __slots__ = ("__weakref__", "constvars", "consts", "eqns", "invars", "memo", "outvars")
+
+    def __init__(self, invars, eqns, outvars, constvars=(), consts=()):
+        self.invars, self.eqns, self.outvars = list(invars), list(eqns), list(outvars)
+        self.constvars, self.consts, self.memo = list(constvars), list(consts), {}
+
+    in_avals = property(lambda self: [v.aval for v in self.invars])
+    out_avals = property(lambda self: [v.aval for v in self.outvars])
+    jaxpr = property(lambda self: self)
+    literals = property(lambda self: self.consts)
+
+    def replace(self, **changes):
+        """A copy with some parts replaced."""
+        names = ("invars", "eqns", "outvars", "constvars", "consts")
+        return Jaxpr(**{n: getattr(self, n) for n in names} | changes)
+
+
+ClosedJaxpr = Jaxpr
+
+
+def memo(transform):
+    """Cache transform(jaxpr, *hashable) on the jaxpr itself, so that it dies with the jaxpr."""
+
+    def cached(jaxpr, *static):
+        key = (transform, *static)
+        if key not in jaxpr.memo:
+            jaxpr.memo[key] = transform(jaxpr, *static)
+        return jaxpr.memo[key]
+
+    cached.__doc__, cached.__name__ = transform.__doc__, transform.__name__
+    return cached
+
+
+def eval_jaxpr(jaxpr, consts, *args):
+    """Run a jaxpr on values, through whatever trace is current. consts: for its constvars."""
+    if len(args) != len(jaxpr.invars):
+        raise TypeError(f"the jaxpr takes {len(jaxpr.invars)} arguments, got {len(args)}")
+    env = dict(zip(jaxpr.constvars, consts, strict=True))
+    env.update(zip(jaxpr.invars, args, strict=True))
+
+    def read(atom):
+        return atom.array if isinstance(atom, Literal) else env[atom]
+
+    for eqn in jaxpr.eqns:
+        out = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
+        env.update(zip(eqn.outvars, out if eqn.primitive.multi else [out], strict=True))
+    return [read(v) for v in jaxpr.outvars]
+
+
+def run(jaxpr, *args):
+    """eval_jaxpr with the jaxpr's own consts."""
+    return eval_jaxpr(jaxpr, jaxpr.consts, *args)
+
+
+def inner_jaxprs(params):
+    """The jaxprs among the parameters of an equation."""
+    for value in params.values():
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, Jaxpr):
+                yield item
+
+
+def all_eqns(jaxpr):
+    """Every equation, those of inner jaxprs included."""
+    for eqn in jaxpr.eqns:
+        yield eqn
+        for inner in inner_jaxprs(eqn.params):
+            yield from all_eqns(inner)
+
+
+@memo
+def check_runnable(jaxpr):
+    """Raise if the program holds an equation of which only the transpose is known."""
+    for eqn in all_eqns(jaxpr):
+        if eqn.primitive.reverse_only:
+            eqn.primitive.impl()
+
+
+# ---- staging ----------------------------------------------------------------------------------
+
+
+class StageTracer(Tracer):
+    """Stands for a variable of the jaxpr that is being recorded."""
+
+    __slots__ = ("atom", "name")
+
+    def __init__(self, trace, atom, name=None):
+        self.trace, self.atom, self.aval, self.name = trace, atom, atom.aval, name
+
+    def origin(self):
+        return self.trace.describe(self)
+
+
+class StageTrace(Trace):
+    """Records equations. Values of other traces that it meets are captured."""
+
+    def __init__(self, name="a function"):
+        self.name, self.invars, self.eqns = name, [], []
+        self.captured = {}  # id(value) -> (var, value)
+        self.parent = current_trace()  # only to look up axis names
+
+    def new_input(self, aval, name=None):
+        """A tracer for a new argument."""
+        self.invars.append(Var(aval))
+        return StageTracer(self, self.invars[-1], name)
+
+    def atom(self, x):
+        """The variable or literal that stands for a value."""
+        x = lift(x)
+        if self.mine(x):
+            return x.atom
+        if x.literal:
+            return Literal(x)
+        if id(x) not in self.captured:
+            if isinstance(x, Tracer) and not x.trace.alive:
+                raise errors.leaked(x)
+            self.captured[id(x)] = Var(x.aval), x
+        return self.captured[id(x)][0]
+
+    def process(self, prim, args, params):
+        if prim.callables:
+            with active(self):
+                args, params = prim.stage(*map(lift, args), **params)
+        atoms = [self.atom(a) for a in args]
+        out = prim.type(*[a.aval for a in atoms], **params)
+        outvars = [Var(a) for a in (out if prim.multi else [out])]
+        self.eqns.append(JaxprEqn(prim, atoms, params, outvars))
+        tracers = [StageTracer(self, v) for v in outvars]
+        return tracers if prim.multi else tracers[0]
+
+    def describe(self, tracer):
+        """Where a tracer came from, for error messages."""
+        if tracer.atom in self.invars:
+            which = tracer.name or f"argument {self.invars.index(tracer.atom)}"
+            return f"It is the value of {which} of {self.name}, which is being traced."
+        for eqn in self.eqns:
+            if tracer.atom in eqn.outvars:
+                return f"It was made by `{eqn.primitive}` while {self.name} was traced."
+        return f"It was made while {self.name} was traced."
+
+    def finish(self, outs, hoist=False):
+        """-> the jaxpr, whose first inputs are the captured tracers, and these tracers.
+
+        Captured Arrays stay inside as consts; with hoist they become first inputs too.
+        """
+        outvars = [self.atom(o) for o in outs]
+        self.alive = False
+        captured = list(self.captured.values())
+        free = [(v, x) for v, x in captured if hoist or isinstance(x, Tracer)]
+        kept = [(v, x) for v, x in captured if not (hoist or isinstance(x, Tracer))]
+        invars = [v for v, _ in free] + self.invars
+        jaxpr = Jaxpr(invars, self.eqns, outvars, [v for v, _ in kept], [x for _, x in kept])
+        return jaxpr, [x for _, x in free]

@@ -1,0 +1,120 @@
+"""Every error a student can meet, worded to teach: what happened, where, what to write instead."""
+
+import os
+import sys
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def user_frame(depth=1):
+    """The line of the caller's own code that led here, as 'file:line (function)', or None."""
+    frame = sys._getframe(depth)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_PACKAGE) and not name.startswith("<frozen"):
+            return f"{name}:{frame.f_lineno} ({frame.f_code.co_name})"
+        frame = frame.f_back
+    return None
+
+
+# ---- the classes: JAX's names and bases -----------------------------------------------------
+
+
+class JAXTypeError(TypeError):
+    """A TypeError that tinyjax raises itself."""
+
+
+class JAXIndexError(IndexError):
+    """An IndexError that tinyjax raises itself."""
+
+
+class ConcretizationTypeError(JAXTypeError):
+    """A traced value was needed as a concrete one."""
+
+
+class TracerBoolConversionError(ConcretizationTypeError):
+    """`if`, `while`, `and`, `or`, `not` or `bool()` met a traced value."""
+
+
+class TracerArrayConversionError(JAXTypeError):
+    """NumPy met a traced value."""
+
+
+class TracerIntegerConversionError(JAXTypeError):
+    """A traced value was used where Python needs an integer."""
+
+
+class NonConcreteBooleanIndexError(JAXIndexError):
+    """A traced boolean mask was used as an index."""
+
+
+class UnexpectedTracerError(JAXTypeError):
+    """A tracer was used after its transformation had ended."""
+
+
+class KeyReuseError(JAXTypeError):
+    """A random key was used twice."""
+
+
+# ---- the messages ---------------------------------------------------------------------------
+
+
+def concrete_bool(tracer):
+    """The error of `if tracer:`."""
+    return TracerBoolConversionError(
+        f"Attempted boolean conversion of traced array with shape {tracer.aval.str_short()}.\n"
+        f"{tracer.origin()}\n"
+        "While a function is traced its values are not known, so Python's `if`, `while`, `and`, "
+        "`or` and `not` cannot look at them. Write jnp.where(cond, a, b) or lax.cond(cond, f, g, x) "
+        "for a choice, lax.while_loop for a loop, & | ~ for logic; or make the argument static "
+        "with jit(f, static_argnames=...)." + _at()
+    )
+
+
+def concrete_scalar(tracer, kind):
+    """The error of `float(tracer)` and its kin."""
+    return ConcretizationTypeError(
+        f"Abstract tracer value encountered where concrete value is expected: "
+        f"traced array with shape {tracer.aval.str_short()}\n"
+        f"The problem arose with the `{kind}` function. {tracer.origin()}\n"
+        f"Use jnp functions instead of `{kind}()` (x.astype({kind}) converts an array), or make "
+        "the argument static with jit(f, static_argnames=...)." + _at()
+    )
+
+
+def concrete_index(tracer):
+    """The error of `range(tracer)`, `[1, 2, 3][tracer]`, `jnp.zeros(tracer)`."""
+    return TracerIntegerConversionError(
+        f"The __index__() method was called on traced array with shape "
+        f"{tracer.aval.str_short()}.\n{tracer.origin()}\n"
+        "Python needs an integer here that is known while tracing. Turn a list that is indexed "
+        "into jnp.array(list); for a shape or a loop count, make the argument static with "
+        "jit(f, static_argnames=...) or use lax.fori_loop." + _at()
+    )
+
+
+def concrete_array(tracer):
+    """The error of `np.sin(tracer)`."""
+    return TracerArrayConversionError(
+        f"The numpy.ndarray conversion method __array__() was called on traced array with shape "
+        f"{tracer.aval.str_short()}.\n{tracer.origin()}\n"
+        "NumPy functions compute at once and cannot be traced: use the function of the same name "
+        "in tinyjax.numpy." + _at()
+    )
+
+
+def leaked(tracer):
+    """The error of a tracer that outlived its transformation."""
+    return UnexpectedTracerError(
+        f"Encountered an unexpected tracer. A function transformed by tinyjax had a side effect, "
+        f"allowing for a reference to an intermediate value with type "
+        f"{tracer.aval.str_short()} to escape the scope of the transformation.\n"
+        f"{tracer.origin()}\n"
+        "Transformed functions should not save intermediate values in globals, attributes or "
+        "lists made outside: return them instead (has_aux=True in grad)." + _at()
+    )
+
+
+def _at():
+    where = user_frame(2)
+    return f"\nThe error occurred at {where}" if where else ""

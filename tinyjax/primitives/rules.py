@@ -1,0 +1,164 @@
+"""Families of primitives: each derives most of a card's rules from what the card says."""
+
+from functools import reduce
+
+from tinyjax import dtypes
+from tinyjax.avals import ShapedArray
+from tinyjax.core import Primitive, Undef, Zero, nonzero
+from tinyjax.primitives.linear import (
+    add_tangents,
+    broadcast_in_dim,
+    expand_dims,
+    moveaxis,
+    unbroadcast,
+)
+
+
+# ---- elementwise ------------------------------------------------------------------------------
+
+
+def broadcast_shape(name, *shapes):
+    """The common shape of operands: scalars fit all, axes of size 1 stretch, ranks must agree."""
+    shapes = [s for s in shapes if s]
+    if not shapes:
+        return ()
+    ranks = {len(s) for s in shapes}
+    if len(ranks) != 1:
+        raise TypeError(f"{name}: arrays must have the same number of dimensions, got {ranks}")
+    out = []
+    for sizes in zip(*shapes):
+        wide = {n for n in sizes if n != 1}
+        if len(wide) > 1:
+            text = ", ".join(map(str, shapes))
+            raise TypeError(f"{name} got incompatible shapes for broadcasting: {text}.")
+        out.append(wide.pop() if wide else 1)
+    return tuple(out)
+
+
+class Elementwise(Primitive):
+    """An operation on corresponding elements.
+
+    impl: the NumPy function. partials: for each operand a function (ans, *operands) -> linear map
+    of its tangent, or None where the derivative is zero. dtype: a function from the operands' dtype
+    to the result's (default: the same). accepts: the kinds of dtype it takes, as NumPy's letters.
+    """
+
+    def __init__(self, name, impl, *partials, dtype=None, accepts=None, linear=None):
+        self.name = name
+        if impl:
+            self.impl = impl
+        self.partials, self.result_dtype, self.accepts = partials, dtype, accepts
+        if linear:
+            self.transpose = linear
+
+    def type(self, *avals, **params):
+        shape = broadcast_shape(self.name, *[a.shape for a in avals])
+        self.check_dtypes([a.dtype for a in avals])
+        dtype = avals[-1].dtype
+        if self.result_dtype:
+            dtype = self.result_dtype(dtype)
+        return ShapedArray(shape, dtype, all(a.weak_type for a in avals))
+
+    def check_dtypes(self, found):
+        """Operands must share a dtype, of an accepted kind."""
+        if any(d != found[0] for d in found):
+            names = ", ".join(dtypes.dtype_name(d) for d in found)
+            raise TypeError(
+                f"lax.{self.name} requires arguments to have the same dtypes, got {names}. (Tip: "
+                f"jnp.{self.name} is a similar function that does automatic type promotion on "
+                "inputs)."
+            )
+        if self.accepts and kind(found[0]) not in self.accepts:
+            raise TypeError(
+                f"{self.name} does not accept dtype {dtypes.dtype_name(found[0])} at position 0. "
+                f"Accepted dtypes at position 0 are {kind_names(self.accepts)}."
+            )
+
+    def linearize(self, nz, *xs, **params):
+        ans = self.bind(*xs, **params)
+        maps = [p(ans, *xs, **params) if n and p else None for n, p in zip(nz, self.partials)]
+
+        def push(*tangents):
+            pairs = [(m, t) for m, t in zip(maps, tangents) if m and nonzero(t)]
+            terms = [spread_tangent(m(t), ans.aval) for m, t in pairs]
+            return reduce(add_tangents, terms) if terms else Zero(ans.aval)
+
+        return ans, push
+
+    def batch(self, axis, vals, dims, /, **params):
+        shape, dim = next((v.shape, d) for v, d in zip(vals, dims) if d is not None)
+        if all(v.shape == shape and d == dim for v, d in zip(vals, dims) if v.ndim):
+            return self.bind(*vals, **params), dim
+        vals = [unit_front(v, d) if v.ndim else v for v, d in zip(vals, dims)]
+        rank = max(v.ndim for v in vals)
+        # a batch of scalars meets arrays: its new axes come last
+        vals = [
+            expand_dims(v, range(v.ndim, rank)) if d is not None and v.ndim < rank else v
+            for v, d in zip(vals, dims)
+        ]
+        return self.bind(*vals, **params), 0
+
+
+def kind(dtype):
+    """NumPy's letter for the kind of a dtype, with bfloat16 among the floats."""
+    return "f" if dtype == dtypes.bfloat16 else dtype.kind
+
+
+def kind_names(kinds):
+    """'biuf' -> 'bool, signed, unsigned, floating', for messages."""
+    names = {"b": "bool", "i": "signed", "u": "unsigned", "f": "floating", "c": "complexfloating"}
+    return ", ".join(names[k] for k in kinds)
+
+
+def unit_front(x, dim):
+    """The batch axis in front; an axis of size 1, which stretches, if there is none."""
+    return expand_dims(x, (0,)) if dim is None else moveaxis(x, dim, 0)
+
+
+def spread_tangent(t, aval):
+    """A tangent at the result's shape: its operand may have been stretched."""
+    if not nonzero(t) or t.shape == aval.shape:
+        return t
+    return broadcast_in_dim(t, aval.shape, range(len(aval.shape)) if t.ndim else ())
+
+
+def identity(t):
+    """The linear map that changes nothing."""
+    return t
+
+
+# ---- linear and bilinear ----------------------------------------------------------------------
+
+
+def transpose_terms(maps):
+    """The transpose of an elementwise sum of linear terms: for each operand a map, or None."""
+
+    def rule(ct, *operands, **params):
+        return [
+            unbroadcast(x.aval, m(ct, *operands, **params)) if isinstance(x, Undef) else None
+            for m, x in zip(maps, operands)
+        ]
+
+    return rule
+
+
+# ---- reductions -------------------------------------------------------------------------------
+
+
+class Reduction(Primitive):
+    """Operand -> result without the reduced axes."""
+
+    def __init__(self, name, impl, dtype=None):
+        self.name, self.reduce, self.result_dtype = name, impl, dtype
+
+    def impl(self, x, *, axes):
+        return self.reduce(x, axes)
+
+    def type(self, x, *, axes, **params):
+        shape = [n for i, n in enumerate(x.shape) if i not in axes]
+        return ShapedArray(shape, self.result_dtype or x.dtype, x.weak_type)
+
+    def batch(self, axis, vals, dims, /, *, axes, **params):
+        d = dims[0]
+        axes = tuple(a + (a >= d) for a in axes)
+        return self.bind(vals[0], axes=axes, **params), d - sum(a < d for a in axes)
