@@ -1,10 +1,10 @@
 """Flags: what they are called, where their values come from, and how to change them.
 
-A flag has one value for the whole process, and a thread may put another one in front of it for a while:
+A flag has one value for the whole process, and a thread may override it for a while:
 
     config.update("jax_enable_x64", True)      # everywhere, from now on
     with enable_x64(True): ...                 # in this thread, inside the block
-    TINYJAX_ENABLE_X64=1 python program.py     # before the program starts (JAX_ENABLE_X64 works too)
+    TINYJAX_ENABLE_X64=1 python program.py     # from the start (or JAX_ENABLE_X64)
 
 Machinery reads `current_flags().enable_x64`; that is one context variable and one attribute.
 Inside the package, import names from this file (`from tinyjax.config import config`), because the
@@ -242,7 +242,7 @@ class Config:
     def update(self, name: str, value: Any) -> None:
         """Set a flag for the whole process.
 
-        A thread that is inside a context manager for the same flag keeps that value until it leaves.
+        A thread inside a context manager for the same flag keeps its value until it leaves.
 
         Args:
           name: the flag's name with the prefix `jax_` or `tinyjax_`.
