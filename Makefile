@@ -15,7 +15,6 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 JOBS ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
 .PHONY: help learn test check lint chapters site serve lock clean
@@ -63,8 +62,8 @@ check: lint
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal -q -m "not slow"
 
 lint: $(VENV)/.test
-	$(RUN) -m ruff check .
-	$(RUN) -m ruff format --check .
+	$(RUN) -m ruff check . exercises/*/answers/*.py
+	$(RUN) -m ruff format --check . exercises/*/answers/*.py
 	$(RUN) -m mypy
 
 # --- What is made from the sources ----------------------------------------------------------------

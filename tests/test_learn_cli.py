@@ -1,0 +1,169 @@
+"""The commands as a student types them."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tinyjax.learn import cli, lab
+from tinyjax.learn.exercise import find, root
+from tinyjax.learn.progress import progress_file, read_progress
+from tinyjax.learn.quiz import predict
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch):
+    """A student's own copy of the exercises, as handed out, and an empty progress file."""
+    shutil.copytree(ROOT / "exercises", tmp_path / "exercises")
+    (tmp_path / "chapters").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TINYJAX_PROGRESS", str(tmp_path / "state" / "progress.json"))
+    for name in ("sgd_step", "third_derivative"):
+        exercise = find(name)
+        exercise.path.write_text(exercise.stub)
+    return tmp_path
+
+
+def solve(name: str) -> None:
+    """Writes our solution into the student's file."""
+    find(name).path.write_text(find(name).reference.source)
+
+
+def test_the_exercises_of_this_folder_are_found(desk):
+    assert root() == desk
+    assert find("exercises/02_first_loop/sgd_step.py").path.is_relative_to(desk)
+
+
+def test_from_stub_to_pass(desk, capsys):
+    assert cli.main(["check", "third_derivative"]) == 1
+    assert "third_derivative: not started" in capsys.readouterr().out
+    wrong = find("third_derivative").solutions("wrong")[1]
+    find("third_derivative").path.write_text(wrong.source)
+    assert cli.main(["check", "third_derivative"]) == 1
+    said = capsys.readouterr().out
+    for word in ("FAIL  a random polynomial", "expected", "got", wrong.misconception, "x = "):
+        assert word in said
+    solve("third_derivative")
+    assert cli.main(["check", "third_derivative"]) == 0
+    assert "third_derivative: passed (1 of 1 checks)" in capsys.readouterr().out
+
+
+def test_check_without_a_name_takes_the_first_unsolved(desk, capsys):
+    solve("third_derivative")
+    assert cli.main(["check"]) == 0
+    assert cli.main(["check"]) == 1
+    assert "sgd_step: not started" in capsys.readouterr().out
+
+
+def test_json(desk, capsys):
+    wrong = find("sgd_step").solutions("wrong")[0]
+    find("sgd_step").path.write_text(wrong.source)
+    assert cli.main(["check", "sgd_step", "--json"]) == 1
+    verdict = json.loads(capsys.readouterr().out)
+    assert (verdict["exercise"], verdict["status"], verdict["schema"]) == ("sgd_step", "fail", 1)
+    assert [check["status"] for check in verdict["checks"]] == ["fail", "ok"]
+    assert verdict["checks"][0]["misconception"] == wrong.misconception
+
+
+def test_check_all(desk, capsys):
+    assert cli.main(["check", "--all", "--json"]) == 1
+    verdicts = json.loads(capsys.readouterr().out)
+    assert {"sgd_step", "third_derivative"} <= {verdict["exercise"] for verdict in verdicts}
+
+
+def test_list(desk, capsys):
+    solve("third_derivative")
+    cli.main(["check", "third_derivative"])
+    find("sgd_step").path.write_text("# begun")
+    capsys.readouterr()
+    assert cli.main(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "  passed       third_derivative       The third derivative" in lines
+    assert "  started      sgd_step               One step of gradient descent" in lines
+
+
+def test_hints_come_one_by_one(desk, capsys):
+    hints = find("sgd_step").hints
+    for shown in (1, 2, 3, 3):
+        assert cli.main(["hint", "sgd_step"]) == 0
+        said = capsys.readouterr().out
+        assert [hint in said for hint in hints] == [number < shown for number in range(3)]
+
+
+def test_the_solution_waits_for_a_pass(desk, capsys):
+    assert cli.main(["solution", "sgd_step"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "" and "--give-up" in captured.err
+    assert cli.main(["solution", "sgd_step", "--give-up"]) == 0
+    assert "theta - lr * jax.grad(loss)(theta, x, y)" in capsys.readouterr().out
+    solve("sgd_step")
+    cli.main(["check", "sgd_step"])
+    assert cli.main(["solution", "sgd_step"]) == 0
+
+
+def test_reset_keeps_what_was_written(desk, capsys):
+    exercise = find("sgd_step")
+    for version in ("mine 1", "mine 2"):
+        exercise.path.write_text(version)
+        assert cli.main(["reset", "sgd_step"]) == 0
+        assert exercise.path.read_text() == exercise.stub
+    kept = sorted(exercise.path.parent.glob("sgd_step.before_reset_*.py"))
+    assert [path.read_text() for path in kept] == ["mine 1", "mine 2"]
+
+
+def test_a_missing_file(desk, capsys):
+    find("sgd_step").path.unlink()
+    assert cli.main(["check", "sgd_step"]) == 1
+    assert "tinyjax reset sgd_step brings the file back" in capsys.readouterr().out
+    cli.main(["reset", "sgd_step"])
+    assert find("sgd_step").path.exists()
+
+
+def test_an_unknown_name_lists_the_known(desk):
+    with pytest.raises(SystemExit, match="no exercise is called 'sgdstep'.*sgd_step"):
+        cli.main(["check", "sgdstep"])
+
+
+def test_the_file_itself_is_runnable(desk):
+    """`python exercises/.../sgd_step.py` says what `tinyjax check` says."""
+    done = subprocess.run(
+        [sys.executable, "exercises/02_first_loop/sgd_step.py"], capture_output=True, text=True
+    )
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("sgd_step: not started")
+
+
+def test_predictions_are_recorded(desk, capsys):
+    predict("02/first-move", ...)
+    assert "No answer yet" in capsys.readouterr().out
+    predict("02/first-move", "down")
+    predict("02/first-move", "up")
+    assert capsys.readouterr().out.startswith("Your answer: 'down'. Now run the next cell.")
+    recorded = read_progress()["predictions"]["02/first-move"]
+    assert recorded == {"first": "'down'", "last": "'up'"}
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"schema": 99}', '{"schema": 1}'])
+def test_a_damaged_progress_file_counts_as_none(desk, content):
+    progress_file().parent.mkdir()
+    progress_file().write_text(content)
+    predict("q", 1)
+    assert read_progress()["predictions"] == {"q": {"first": "1", "last": "1"}}
+
+
+def test_a_progress_file_that_cannot_be_written_stops_nobody(desk, monkeypatch, capsys):
+    (desk / "file").write_text("")
+    monkeypatch.setenv("TINYJAX_PROGRESS", str(desk / "file" / "progress.json"))
+    predict("q", 1)
+    assert "Your answer: 1." in capsys.readouterr().out
+
+
+def test_without_a_terminal_the_lab_is_only_named(capsys):
+    assert lab.start() == 0
+    said = capsys.readouterr().out
+    assert "-m jupyterlab" in said and str(ROOT / "chapters") in said

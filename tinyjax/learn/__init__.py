@@ -1,0 +1,11 @@
+"""The school: graded exercises, predictions in the chapters, and the command line `tinyjax`.
+
+`predict` is what the chapters call; `check` is what the cards of the exercises call. The rest is
+read in this order: exercise (what an exercise is), runner and child (how a student's code is run),
+judge (what is right), feedback (what the student reads), cli (the commands).
+"""
+
+from tinyjax.learn.exercise import check
+from tinyjax.learn.quiz import predict
+
+__all__ = ["check", "predict"]

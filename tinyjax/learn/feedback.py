@@ -1,0 +1,68 @@
+"""A verdict in words for the student: what failed, on which input, why, and what to do next."""
+
+from tinyjax.learn.judge import CheckResult, Verdict
+
+HEADLINES = {
+    "pass": "passed",
+    "fail": "not there yet",
+    "not started": "not started",
+    "missing": "there is no file",
+    "broken": "your file stops with an error when it is run",
+    "timeout": "stopped: it took too long (is there an endless loop?)",
+    "flood": "stopped: it printed too much (is there an endless loop?)",
+    "crash": "your code ended the Python process",
+}
+
+
+def render(verdict: Verdict) -> str:
+    """The whole message."""
+    done = sum(result.status == "ok" for result in verdict.checks)
+    head = f"{verdict.exercise}: {HEADLINES[verdict.status]}"
+    if verdict.checks:
+        head += f" ({done} of {len(verdict.checks)} checks)"
+    lines = [head]
+    for result in verdict.checks:
+        lines += render_check(result)
+    if verdict.detail:
+        lines += ["", *indent(verdict.detail, 2)]
+    if verdict.printed.strip() and not verdict.passed:
+        lines += ["", "  Your code printed (the end of it):", *indent(verdict.printed[-1000:], 4)]
+    return "\n".join([*lines, "", next_step(verdict)])
+
+
+def render_check(result: CheckResult) -> list[str]:
+    """One check: a line when it holds, the evidence when it does not."""
+    mark = {"ok": "ok  ", "fail": "FAIL"}.get(result.status, "-   ")
+    lines = [f"  {mark}  {result.name}"]
+    if result.status == "not reached":
+        lines[0] += " (not reached)"
+    rows = [
+        ("input", result.input),
+        ("expected", result.expected),
+        ("got", result.got),
+        ("error", result.error),
+        ("probably", result.misconception),
+    ]
+    for title, text in rows:
+        if text is not None:
+            first, *rest = text.rstrip().splitlines() or [""]
+            lines.append(f"        {title:<9} {first}")
+            lines += indent("\n".join(rest), 18) if rest else []
+    return lines
+
+
+def indent(text: str, by: int) -> list[str]:
+    """The lines of a text, moved to the right."""
+    return [" " * by + line for line in text.rstrip().splitlines()]
+
+
+def next_step(verdict: Verdict) -> str:
+    """What to do now."""
+    name = verdict.exercise
+    if verdict.status == "pass":
+        return f"Next: tinyjax list. To compare with ours: tinyjax solution {name}"
+    if verdict.status == "missing":
+        return f"Next: tinyjax reset {name} brings the file back."
+    if verdict.status == "not started":
+        return f"Next: write your code in place of NotImplementedError, then tinyjax check {name}"
+    return f"Next: change the file, then tinyjax check {name}. Stuck? tinyjax hint {name}"

@@ -1,0 +1,65 @@
+"""What a student has done so far, in one JSON file that is written as a whole or not at all."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+SCHEMA = 1
+
+
+def progress_file() -> Path:
+    """Where the progress is kept: `TINYJAX_PROGRESS`, or the user's state folder."""
+    named = os.environ.get("TINYJAX_PROGRESS")
+    if named:
+        return Path(named)
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "tinyjax" / "progress.json"
+
+
+def read_progress() -> dict[str, Any]:
+    """The progress so far; an unreadable or foreign file counts as none."""
+    try:
+        progress = json.loads(progress_file().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        progress = None
+    if not isinstance(progress, dict) or progress.get("schema") != SCHEMA:
+        progress = {"schema": SCHEMA}
+    for part in ("exercises", "predictions"):
+        if not isinstance(progress.get(part), dict):
+            progress[part] = {}
+    return progress
+
+
+def write_progress(progress: dict[str, Any]) -> bool:
+    """Replaces the file at once; False where it cannot be written, which stops no student."""
+    path = progress_file()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as draft:
+            json.dump(progress, draft, indent=1)
+        os.replace(draft.name, path)
+    except OSError:
+        return False
+    return True
+
+
+def note_exercise(name: str, **facts: Any) -> None:
+    """Adds facts about one exercise: `passed`, `digest`, `hints`."""
+    progress = read_progress()
+    progress["exercises"].setdefault(name, {}).update(facts)
+    write_progress(progress)
+
+
+def exercise_facts(name: str) -> dict[str, Any]:
+    """What is known of one exercise."""
+    return read_progress()["exercises"].get(name, {})
+
+
+def note_prediction(question: str, answer: Any) -> None:
+    """Records the answer to a question of a chapter; the first one given stays beside the last."""
+    progress = read_progress()
+    entry = progress["predictions"].setdefault(question, {"first": repr(answer)})
+    entry["last"] = repr(answer)
+    write_progress(progress)

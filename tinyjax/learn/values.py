@@ -1,0 +1,85 @@
+"""Values on their way between two processes: JSON both ways, so that reading them runs no code.
+
+Arrays travel as bytes; anything we do not know travels as its repr and equals nothing but itself.
+"""
+
+import base64
+from typing import Any
+
+import numpy as np
+
+MAX_ARRAY_BYTES = 4_000_000
+
+
+def encode(value: Any) -> Any:
+    """A JSON-able description of a value."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, dict):
+        return {"dict": [[encode(key), encode(item)] for key, item in value.items()]}
+    if isinstance(value, list | tuple):
+        return [encode(item) for item in value]
+    try:
+        array = np.asarray(value)
+    except Exception:  # a value that is no array may raise anything at all
+        return {"object": repr(value)[:500]}
+    if array.dtype.kind not in "biufc" or array.nbytes > MAX_ARRAY_BYTES:
+        return {"object": repr(value)[:500]}
+    data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
+    return {"array": data, "dtype": array.dtype.str, "shape": list(array.shape)}
+
+
+class Opaque(str):
+    """The repr of a value that cannot travel."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def decode(code: Any) -> Any:
+    """The value that `encode` described: arrays come back as NumPy arrays."""
+    if isinstance(code, list):
+        return [decode(item) for item in code]
+    if not isinstance(code, dict):
+        return code
+    if "dict" in code:
+        return {decode(key): decode(item) for key, item in code["dict"]}
+    if "object" in code:
+        return Opaque(code["object"])
+    array = np.frombuffer(base64.b64decode(code["array"]), dtype=code["dtype"])
+    return array.reshape(code["shape"]).copy()
+
+
+def same(got: Any, expected: Any, rtol: float = 1e-4, atol: float = 1e-5) -> bool:
+    """Whether two decoded values agree: numbers within a tolerance, lists of numbers as arrays."""
+    if isinstance(expected, dict) or isinstance(got, dict):
+        return (
+            isinstance(got, dict)
+            and isinstance(expected, dict)
+            and got.keys() == expected.keys()
+            and all(same(got[key], expected[key], rtol, atol) for key in expected)
+        )
+    if isinstance(expected, str | None) or isinstance(got, str | None):
+        return type(got) is type(expected) and got == expected
+    if isinstance(expected, list) and isinstance(got, list):
+        return len(got) == len(expected) and all(
+            same(a, b, rtol, atol) for a, b in zip(got, expected)
+        )
+    try:
+        a, b = np.asarray(got), np.asarray(expected)
+    except ValueError:  # a ragged list has no shape
+        return False
+    if a.shape != b.shape or a.dtype.kind not in "biufc" or b.dtype.kind not in "biufc":
+        return False
+    return bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True))
+
+
+def show(value: Any) -> str:
+    """A value in a line or a few, for a person."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} = {show(item)}" for name, item in value.items())
+    if isinstance(value, list):
+        return "(" + ", ".join(show(item) for item in value) + ")"
+    if isinstance(value, np.ndarray):
+        return np.array2string(value, precision=6, threshold=20, max_line_width=88)
+    return repr(value)
