@@ -1,8 +1,11 @@
-"""The type promotion lattice: what dtype comes of mixing others.
+r"""The type promotion lattice: what dtype comes of mixing others.
 
-    bool - i* - u8 - u16 - u32 - u64 - f* - bf16 - f32 - f64 - c128
-             \\    \\     \\     \\    /     \\      /     \\      /
-              i8 - i16 - i32 - i64        f16     c* - c64
+              u8 - u16 - u32 - u64         bf16         f64
+             /  \     \     \     \       /    \       /   \
+    bool - i*    \     \     \     f* ----      f32 --      c128
+             \    \     \     \   /    \  \    /       \   /
+              i8 - i16 - i32 - i64      \  f16          c64
+                                         c* -----------/
 
 i*, f* and c* are the weak types of Python's int, float and complex. Each node leads to the nodes
 right of it; the result of mixing is the first node that all operands lead to. Weak types stand
