@@ -203,7 +203,7 @@ def _broadcast(prefix_tree, full_tree, is_leaf, explain) -> list[Any]:
     full = full_tree if isinstance(full_tree, PyTreeDef) else tree_structure(full_tree)
     counts: list[int] = []
     if not _count_leaves(prefix, full, counts):
-        raise explain(prefix_errors(prefix_tree, full_tree, is_leaf)) from None
+        raise explain(prefix_errors(prefix_tree, full_tree, is_leaf))
     out = []
     for leaf, count in zip(leaves, counts, strict=True):
         out.extend([leaf] * count)
@@ -218,7 +218,7 @@ def _count_leaves(prefix: PyTreeDef, full: PyTreeDef, counts: list[int]) -> bool
     mine, theirs = prefix.children(), full.children()
     if prefix.node_data() != full.node_data() or len(mine) != len(theirs):
         return False
-    return all([_count_leaves(p, f, counts) for p, f in zip(mine, theirs, strict=True)])
+    return all(_count_leaves(p, f, counts) for p, f in zip(mine, theirs))
 
 
 def flatten_axes(name: str, treedef: PyTreeDef, axes: Any, *, tupled_args: bool = False):

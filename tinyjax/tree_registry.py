@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from tinyjax.tree_paths import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 
-Class = TypeVar("Class", bound=type)
+Class = TypeVar("Class", bound=Any)
 
 # ------------------------------------------------------------------------------ node types
 
@@ -197,7 +197,7 @@ NONE_TYPE = type(None)
 for _kind in (
     NodeType(tuple, lambda x: (x, None), lambda aux, xs: xs, _keyed_sequence),
     NodeType(list, lambda x: (x, None), lambda aux, xs: list(xs), _keyed_sequence),
-    NodeType(dict, _flatten_dict, lambda keys, xs: dict(zip(keys, xs, strict=True)), _keyed_dict),
+    NodeType(dict, _flatten_dict, lambda keys, xs: dict(zip(keys, xs)), _keyed_dict),
     NodeType(NONE_TYPE, lambda x: ((), None), lambda aux, xs: None, lambda x: ((), None)),
     NodeType(
         collections.OrderedDict,
@@ -323,7 +323,7 @@ def register_pytree_with_keys_class(cls: Class) -> Class:
     """Class decorator: as `register_pytree_node_class`, with `tree_flatten_with_keys`."""
     flatten = None
     if hasattr(cls, "tree_flatten"):
-        flatten = lambda x: x.tree_flatten()  # noqa: E731
+        flatten = lambda x: x.tree_flatten()
     register_pytree_with_keys(
         cls, lambda x: x.tree_flatten_with_keys(), cls.tree_unflatten, flatten
     )
@@ -419,7 +419,7 @@ def _check_fields(nodetype, data, meta, drop_fields) -> None:
     if dataclasses.is_dataclass(nodetype):
         wanted = {f.name for f in dataclasses.fields(nodetype) if f.init} - {*drop_fields}
         complaint = "register_dataclass: data_fields and meta_fields must include all dataclass "
-        complaint += f"fields of {nodetype.__name__} with init=True and only them."
+        complaint += f"fields of {nodetype} with init=True and only them."
         if wanted - listed:
             raise ValueError(
                 f"{complaint} Missing fields: {sorted(wanted - listed)}. List them as data or "

@@ -160,11 +160,11 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
     """
     items = list(iterable)
     if is_leaf is None:
-        return not any([is_tree_node(type(x)) for x in items])
+        return not any(is_tree_node(type(x)) for x in items)
     leaves = tree_leaves(items, is_leaf)
     if len(leaves) != len(items):
         return False
-    return all([x is y for x, y in zip(items, leaves, strict=True)])
+    return all(x is y for x, y in zip(items, leaves))
 
 
 # ----------------------------------------------------------------------------------- maps
@@ -203,7 +203,7 @@ def tree_map_with_path(
     found = [x for _, x in pairs]
     is_found = None
     if is_leaf is not None:
-        is_found = lambda x: any([x is leaf for leaf in found])  # noqa: E731
+        is_found = lambda x: any(x is leaf for leaf in found)
     name = "tree_map_with_path tree"
     columns = [match_prefix(treedef, tree, r, is_found, name) for r in rest]
     return treedef.unflatten([f(p, x, *xs) for (p, x), *xs in zip(pairs, *columns, strict=True)])

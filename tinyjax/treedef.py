@@ -7,7 +7,7 @@ the first time. Equal structures are then mostly the same object, with its hash 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 from tinyjax.tree_paths import KeyPath
@@ -280,8 +280,10 @@ def _flatten_into(siblings, leaves, signature) -> None:
             signature.append(None)
         else:
             children, aux = kind.flatten(x)
-            signature += (kind, aux, len(children))
-            _flatten_into(children, leaves, signature)
+            num_children = len(children)
+            signature += (kind, aux, num_children)
+            if num_children:  # kwargs, mostly {}, save a call
+                _flatten_into(children, leaves, signature)
 
 
 def _flatten_until(is_leaf, siblings, leaves, signature) -> None:
@@ -375,7 +377,7 @@ def tree_flatten_with_path(
 # ------------------------------------------------------------------------------- one level
 
 
-def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Hashable]:
+def flatten_one_level(tree: Any) -> tuple[Sequence[Any], Hashable]:
     """The children of the root, not flattened further, and its metadata.
 
     Raises ValueError for a leaf.
@@ -387,7 +389,7 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Hashable]:
     return children, plain_aux(aux)
 
 
-def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], Hashable]:
+def flatten_one_level_with_keys(tree: Any) -> tuple[Sequence[tuple[Any, Any]], Hashable]:
     """As `flatten_one_level`, with pairs (key, child).
 
     >>> flatten_one_level_with_keys((7,))
