@@ -1,0 +1,130 @@
+"""Kernel source and argument types -> a fast callable.  The only door to the rest of this half of the compiler.
+
+``compile_kernel`` looks for the kernel in this process, then in the disk cache (Numba is not imported for that), and
+compiles it otherwise: Numba's front end gives LLVM IR (``target``), LLVM gives object code (``native``).  If the
+private target does not fit the installed Numba, plain ``numba.njit`` does the work, and without Numba the kernel runs
+as the Python that it is.
+
+A kernel is the text of one function of the form
+
+    def scale(x, factor, out):
+        for i in range(x.size):
+            out[i] = x[i] * factor[0]
+
+with loops over ``range``, ``while``, ``if``, scalars, indexing ``a[i]``, ``a[i, j]``, rows ``a[i]``, slices ``a[i:j]``
+of the first axis, ``.size``, ``.shape`` and the words of ``intrinsics``.  One variable has one type.  Results are
+written to array parameters; scratch arrays are parameters too.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+import warnings
+from collections.abc import Callable
+from contextlib import contextmanager
+
+from tinyjax.compiler import cache, signature
+
+Kernel = Callable[..., None]
+
+_kernels: dict[tuple[str, tuple[str, ...]], Kernel] = {}
+_lock = threading.RLock()  # Numba compiles for one thread at a time
+
+
+class KernelError(Exception):
+    """A kernel's source cannot be compiled: the message says why and shows the source."""
+
+
+def compile_kernel(name: str, source: str, signature: tuple[str, ...]) -> Kernel:
+    """Compile the function ``name`` of ``source`` for arguments of the types in ``signature``.
+
+    Each entry of ``signature`` is ``'dtype[rank]'`` for an array (dtypes bool, i8..i64, u8..u64, f16, bf16, f32, f64)
+    or ``'intp'`` for a Python int (also ``'f32'``, ``'f64'``, ``'i32'`` ...: a number passed by value).  A rank-1
+    parameter takes an array of any rank as flat (so ``'f32[1]'`` is right for a 0-d array), and one of rank r merges
+    the leading axes of an array of higher rank.
+
+    The result is called with NumPy arrays (C-contiguous, of the right dtype: only the former is checked) and ints.
+    It releases the GIL, returns None, and assumes that no array that is written overlaps another argument.
+
+    Raises ``KernelError`` if the source does not compile.
+
+    >>> import numpy as np
+    >>> double = compile_kernel("double", "def double(x, out):\\n    for i in range(x.size):\\n"
+    ...                         "        out[i] = x[i] + x[i]\\n", ("f32[1]", "f32[1]"))
+    >>> out = np.empty(3, np.float32)
+    >>> double(np.arange(3, dtype=np.float32), out)
+    >>> out
+    array([0., 2., 4.], dtype=float32)
+    """
+    known = _kernels.get((source, signature))
+    if known is not None:
+        return known
+    with _lock:
+        known = _kernels.get((source, signature))
+        if known is None:
+            known = _kernels[source, signature] = _build(name, source, signature)
+    return known
+
+
+def _build(name: str, source: str, codes: tuple[str, ...]) -> Kernel:
+    """Load a kernel from the disk cache or compile it."""
+    params = signature.parse(codes)
+    from tinyjax.compiler import native
+
+    entry = cache.key(source, codes)
+    code = cache.load(entry)
+    if code is not None:
+        try:
+            return native.load_object(code, name)
+        except Exception:  # an entry that LLVM refuses is as good as none
+            pass
+    try:
+        code = _object_code(name, source, params)
+    except Exception as error:
+        return _fall_back(name, source, codes, error)
+    cache.store(entry, code)
+    return native.load_object(code, name)
+
+
+def _object_code(name: str, source: str, params: tuple[signature.Param, ...]) -> bytes:
+    """Compile with the private target."""
+    from tinyjax.compiler import launcher, native, target
+
+    with _no_garbage_collection():
+        kernel_ir, function = target.lower_to_ir(name, source, params)
+        return native.compile_ir(kernel_ir + launcher.entry_ir(name, params, function))
+
+
+def _fall_back(name: str, source: str, codes: tuple[str, ...], error: Exception) -> Kernel:
+    """Compile with plain ``numba.njit``, or run in Python where there is no Numba."""
+    try:
+        from tinyjax.compiler import njit_fallback
+    except ImportError:
+        from tinyjax.compiler import intrinsics_py
+
+        warnings.warn("numba cannot be imported: kernels run as slow Python code", RuntimeWarning, stacklevel=4)
+        return intrinsics_py.run_source_in_python(name, source)
+    try:
+        return njit_fallback.compile_with_njit(name, source, codes)
+    except Exception:
+        raise KernelError(f"kernel {name!r} does not compile for {codes}: {error}\n{source}") from error
+
+
+@contextmanager
+def _no_garbage_collection():
+    """Compiling allocates a great many small objects: collections would take a fifth of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def run_source_in_python(name: str, source: str) -> Kernel:
+    """The same kernel as a plain Python function over NumPy arrays and scalars (see ``intrinsics_py``)."""
+    from tinyjax.compiler import intrinsics_py
+
+    return intrinsics_py.run_source_in_python(name, source)

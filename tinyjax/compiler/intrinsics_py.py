@@ -1,0 +1,198 @@
+"""The words of the kernel language in plain Python and NumPy, so that a kernel can be read, run and stepped through.
+
+    >>> import numpy as np
+    >>> text = '''
+    ... def soft(x, out):
+    ...     for i in range(x.size):
+    ...         out[i] = log1p(exp(x[i]))
+    ... '''
+    >>> soft = run_source_in_python("soft", text)
+    >>> out = np.empty(2, np.float32)
+    >>> soft(np.array([0.0, 1.0], np.float32), out)
+    >>> out
+    array([0.6931472, 1.3132616], dtype=float32)
+
+Scalars are NumPy scalars, which keep their dtype in arithmetic as the compiled kernel does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+# ------------------------------------------------------------------------------------------------ casts
+
+_SCALARS: dict[str, type] = {
+    "f32": np.float32, "f64": np.float64,
+    "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
+    "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
+}  # fmt: skip
+
+
+def _cast_to_float(kind: type) -> Callable:
+    return lambda x: kind(x)
+
+
+def _cast_to_int(kind: type) -> Callable:
+    """Truncate, saturate, NaN to 0 from floats; wrap around from integers."""
+    limits = np.iinfo(kind)
+
+    def cast(x):
+        if isinstance(x, (float, np.floating)):
+            if math.isnan(x):
+                return kind(0)
+            return kind(min(max(x, limits.min), limits.max)) if math.isinf(x) else kind(
+                min(max(int(x), limits.min), limits.max)
+            )
+        return np.array(int(x) & (2**limits.bits - 1), f"u{limits.bits // 8}").view(kind)[()]
+
+    return cast
+
+
+def _bitcast(kind: type) -> Callable:
+    return lambda x: np.asarray(x).view(kind)[()]
+
+
+# ------------------------------------------------------------------------------------------------ integers
+
+
+def _width(x) -> int:
+    return np.asarray(x).dtype.itemsize * 8
+
+
+def div(x, y):
+    """Division: IEEE for floats; integers truncate, x / 0 is -1."""
+    if isinstance(x, np.floating):
+        return x / y
+    kind = type(x)
+    if y == 0:
+        return _cast_to_int(kind)(-1)
+    quotient = abs(int(x)) // abs(int(y))
+    return _cast_to_int(kind)(quotient if (x < 0) == (y < 0) else -quotient)
+
+
+def rem(x, y):
+    """Remainder with the sign of the dividend; x rem 0 is x for integers."""
+    if isinstance(x, np.floating):
+        return np.fmod(x, y)
+    if y == 0:
+        return x
+    kind = type(x)
+    remainder = abs(int(x)) % abs(int(y))
+    return kind(-remainder if x < 0 else remainder)
+
+
+def shift_left(x, amount):
+    """``x << amount``; 0 beyond the width."""
+    return _cast_to_int(type(x))(int(x) << int(amount)) if 0 <= amount < _width(x) else type(x)(0)
+
+
+def shift_right_logical(x, amount):
+    """Shift right, filling with zeros."""
+    width = _width(x)
+    unsigned = int(x) & (2**width - 1)
+    return _cast_to_int(type(x))(unsigned >> int(amount)) if 0 <= amount < width else type(x)(0)
+
+
+def shift_right_arithmetic(x, amount):
+    """Shift right, filling with the sign."""
+    width = _width(x)
+    return type(x)(int(x) >> (int(amount) if 0 <= amount < width else width))
+
+
+def rotl(x, amount):
+    """Rotate the bits of ``x`` left."""
+    width = _width(x)
+    bits, by = int(x) & (2**width - 1), int(amount) % width
+    return _cast_to_int(type(x))((bits << by) | (bits >> (width - by)))
+
+
+def popcount(x):
+    """Number of bits that are set."""
+    return type(x)((int(x) & (2 ** _width(x) - 1)).bit_count())
+
+
+def clz(x):
+    """Number of leading zero bits."""
+    width = _width(x)
+    return type(x)(width - (int(x) & (2**width - 1)).bit_length())
+
+
+# ------------------------------------------------------------------------------------------------ floats
+
+
+def where(condition, x, y):
+    """``x`` if the condition holds, else ``y``."""
+    return x if condition else y
+
+
+def maximum(x, y):
+    """The larger; NaN if either is NaN."""
+    return np.maximum(x, y)
+
+
+def minimum(x, y):
+    """The smaller; NaN if either is NaN."""
+    return np.minimum(x, y)
+
+
+def sign(x):
+    """-1, 0 or 1; keeps NaN and -0."""
+    return type(x)(1) if x > 0 else type(x)(-1) if x < 0 else x
+
+
+def logistic(x):
+    """1 / (1 + exp(-x))."""
+    one = type(x)(1)
+    e = np.exp(-np.abs(x))
+    return (e if x < 0 else one) / (e + one)
+
+
+def round_half_away(x):
+    """Nearest whole number, ties away from zero."""
+    return np.copysign(np.trunc(np.abs(x)) + (np.abs(x) - np.trunc(np.abs(x)) >= 0.5), x).astype(type(x))
+
+
+def integer_pow(x, n):
+    """``x ** n`` for an integer n."""
+    result, square, rest = type(x)(1), x, abs(n)
+    while rest:
+        if rest & 1:
+            result = result * square
+        square, rest = square * square, rest >> 1
+    return result if n >= 0 else type(x)(1) / result
+
+
+# ------------------------------------------------------------------------------------------------ the namespace
+
+WORDS: dict[str, object] = {
+    "inf": math.inf, "nan": math.nan, "pi": math.pi,
+    **{code: (_cast_to_float if code[0] == "f" else _cast_to_int)(kind) for code, kind in _SCALARS.items()},
+    **{f"bitcast_{code}": _bitcast(kind) for code, kind in _SCALARS.items()},
+    "bool_": np.bool_,
+    "where": where, "maximum": maximum, "minimum": minimum, "accmax": maximum, "accmin": minimum,
+    "acc": lambda s, v: s + v, "accmul": lambda s, v: s * v, "muladd": lambda x, y, z: x * y + z,
+    "div": div, "rem": rem, "shift_left": shift_left, "shift_right_logical": shift_right_logical,
+    "shift_right_arithmetic": shift_right_arithmetic, "rotl": rotl, "popcount": popcount, "clz": clz,
+    "abs": np.abs, "sign": sign, "square": lambda x: x * x, "sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil,
+    "trunc": np.trunc, "round_half_even": np.rint, "round_half_away": round_half_away, "copysign": np.copysign,
+    "nextafter": np.nextafter, "is_finite": np.isfinite, "is_nan": np.isnan, "integer_pow": integer_pow,
+    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log1p": np.log1p,
+    "tanh": np.tanh, "logistic": logistic, "sin": np.sin, "cos": np.cos,
+}  # fmt: skip
+
+
+def run_source_in_python(name: str, source: str) -> Callable[..., None]:
+    """The function ``name`` of a kernel's source as plain Python."""
+    space = dict(WORDS)
+    exec(compile(source, f"<kernel {name}>", "exec"), space)
+    function = space[name]
+
+    def kernel(*args):
+        with np.errstate(all="ignore"):
+            function(*args)
+
+    kernel.__name__ = name
+    return kernel
