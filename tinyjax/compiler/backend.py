@@ -18,13 +18,14 @@ written to array parameters; scratch arrays are parameters too.
 
 from __future__ import annotations
 
+import functools
 import gc
 import threading
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
 
-from tinyjax.compiler import cache, signature
+from tinyjax.compiler import cache, launcher, native, signature
 
 Kernel = Callable[..., None]
 
@@ -70,13 +71,11 @@ def compile_kernel(name: str, source: str, signature: tuple[str, ...]) -> Kernel
 def _build(name: str, source: str, codes: tuple[str, ...]) -> Kernel:
     """Load a kernel from the disk cache or compile it."""
     params = signature.parse(codes)
-    from tinyjax.compiler import native
-
     entry = cache.key(source, codes)
     code = cache.load(entry)
     if code is not None:
         try:
-            return native.load_object(code, name)
+            return native.load_kernel(code, name, params, _launcher())
         except Exception:  # an entry that LLVM refuses is as good as none
             pass
     try:
@@ -84,16 +83,27 @@ def _build(name: str, source: str, codes: tuple[str, ...]) -> Kernel:
     except Exception as error:
         return _fall_back(name, source, codes, error)
     cache.store(entry, code)
-    return native.load_object(code, name)
+    return native.load_kernel(code, name, params, _launcher())
+
+
+@functools.cache
+def _launcher() -> int:
+    """Address of the launcher, loaded once per process and compiled once per machine."""
+    entry = cache.key(launcher.launcher_ir(), ("launcher",))
+    code = cache.load(entry)
+    if code is None:
+        code = native.compile_ir(launcher.launcher_ir())
+        cache.store(entry, code)
+    return native.load_symbol(code, launcher.LAUNCHER)
 
 
 def _object_code(name: str, source: str, params: tuple[signature.Param, ...]) -> bytes:
     """Compile with the private target."""
-    from tinyjax.compiler import launcher, native, target
+    from tinyjax.compiler import target
 
     with _no_garbage_collection():
         kernel_ir, function = target.lower_to_ir(name, source, params)
-        return native.compile_ir(kernel_ir + launcher.entry_ir(name, params, function))
+        return native.compile_ir(kernel_ir + launcher.unpacking_ir(params, function))
 
 
 def _fall_back(name: str, source: str, codes: tuple[str, ...], error: Exception) -> Kernel:

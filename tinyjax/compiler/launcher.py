@@ -1,64 +1,91 @@
-"""LLVM IR of a kernel's entry: from the arguments of a Python call to those of the compiled loop nest.
+"""From a Python call to a compiled kernel: one launcher, in LLVM IR, serves every kernel.
 
-The entry reads NumPy's array structure directly (its layout is part of NumPy's stable ABI).  An array of another rank
-than the parameter's is seen with leading axes of length 1, or with its leading axes merged: a rank-1 parameter takes
-any C-contiguous array as flat, and a rank-0 array is one of size 1.
+The launcher is a C function with CPython's ``METH_FASTCALL`` signature.  Its ``self`` is a bytes object that
+describes the kernel (address, kinds of the parameters).  It reads data pointers and shapes straight from NumPy's array
+structure, whose layout is part of NumPy's stable ABI, lays them out as a flat list of 64-bit words, releases the GIL
+and calls the kernel with that list.  A call costs about a tenth of a microsecond.
+
+An array of another rank than the parameter's is seen with leading axes of length 1, or with its leading axes merged:
+a rank-1 parameter takes any C-contiguous array as flat, and a rank-0 array is one of size 1.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 
-from tinyjax.compiler.native import ENTRY
+import numpy as np
+
 from tinyjax.compiler.signature import Param
+
+LAUNCHER = "tinyjax_launcher"
+KERNEL = "tinyjax_kernel"
 
 HEAD = object.__basicsize__  # size of PyObject: NumPy's fields follow
 DATA, NDIM, SHAPE, FLAGS = HEAD, HEAD + 8, HEAD + 16, HEAD + 48
 C_CONTIGUOUS_AND_ALIGNED = 0x101
+BYTES_DATA = bytes.__basicsize__ - 1  # where the contents of a bytes object start
 
-# Shape of an array as one of rank %rank, written to %out.
-_SHAPE_FUNCTION = """
-define internal void @tinyjax_shape(ptr %shape, i32 %ndim32, i64 %rank, ptr %out) {
-entry:
-  %ndim = zext i32 %ndim32 to i64
-  %first = sub i64 %ndim, %rank
-  br label %tail
-tail:
-  %axis = phi i64 [ 1, %entry ], [ %axis.next, %tail.store ]
-  %more = icmp slt i64 %axis, %rank
-  br i1 %more, label %tail.load, label %merge
-tail.load:
-  %source = add i64 %first, %axis
-  %exists = icmp sge i64 %source, 0
-  br i1 %exists, label %tail.read, label %tail.store
-tail.read:
-  %from = getelementptr i64, ptr %shape, i64 %source
-  %read = load i64, ptr %from
-  br label %tail.store
-tail.store:
-  %length = phi i64 [ 1, %tail.load ], [ %read, %tail.read ]
-  %to = getelementptr i64, ptr %out, i64 %axis
-  store i64 %length, ptr %to
-  %axis.next = add i64 %axis, 1
-  br label %tail
-merge:
-  %k = phi i64 [ 0, %tail ], [ %k.next, %merge.step ]
-  %product = phi i64 [ 1, %tail ], [ %product.next, %merge.step ]
-  %left = icmp sle i64 %k, %first
-  br i1 %left, label %merge.step, label %done
-merge.step:
-  %lead = getelementptr i64, ptr %shape, i64 %k
-  %factor = load i64, ptr %lead
-  %product.next = mul i64 %product, %factor
-  %k.next = add i64 %k, 1
-  br label %merge
-done:
-  store i64 %product, ptr %out
-  ret void
-}
-"""
+# ------------------------------------------------------------------------------------------------ descriptors
 
-_DECLARATIONS = """
+INTEGER, FLOAT = 0, -1  # kinds of scalar parameters; a positive kind is the rank of an array
+
+
+def describe(name: str, address: int, params: Sequence[Param]) -> tuple[bytes, object]:
+    """The launcher's ``self`` for the kernel at ``address``, and an object to keep alive with it."""
+    kinds = [p.rank or (FLOAT if p.code in ("f32", "f64") else INTEGER) for p in params]
+    message = (
+        f"kernel {name} takes ({', '.join(map(str, params))}): "
+        "arrays must be NumPy arrays, aligned and C-contiguous"
+    ).encode()
+    words = [address, len(params), id(np.ndarray), id(message) + BYTES_DATA, sum(_slots(p) for p in params)]
+    return struct.pack(f"{len(words) + len(kinds)}q", *words, *kinds), message
+
+
+def _slots(param: Param) -> int:
+    """How many 64-bit words an argument takes in the flat list."""
+    return 1 + param.rank
+
+
+# ------------------------------------------------------------------------------------------------ the kernel's side
+
+
+def unpacking_ir(params: Sequence[Param], callee: str) -> str:
+    """LLVM IR of the function the launcher calls: unpack the flat list and call ``callee`` (Numba's convention)."""
+    lines = []
+    operands = ["ptr %result", "ptr %excinfo"]
+    slot = 0
+    for k, param in enumerate(params):
+        kinds = ["ptr"] + ["i64"] * param.rank if param.rank else [_slot_type(param)]
+        for i, kind in enumerate(kinds):
+            lines.append(f"  %p{k}.{i} = getelementptr i64, ptr %list, i64 {slot + i}")
+            lines.append(f"  %v{k}.{i} = load {kind}, ptr %p{k}.{i}")
+        if param.rank or kinds[0] == param.llvm:
+            operands += [f"{kind} %v{k}.{i}" for i, kind in enumerate(kinds)]
+        else:
+            narrow = "fptrunc" if param.code == "f32" else "trunc"
+            lines.append(f"  %n{k} = {narrow} {kinds[0]} %v{k}.0 to {param.llvm}")
+            operands.append(f"{param.llvm} %n{k}")
+        slot += len(kinds)
+    return "\n".join([
+        f"define void @{KERNEL}(ptr %list) {{",
+        "  %result = alloca ptr", "  %excinfo = alloca ptr",
+        *lines,
+        f"  %status = call i32 {callee}({', '.join(operands)})",
+        "  ret void", "}", "",
+    ])  # fmt: skip
+
+
+def _slot_type(param: Param) -> str:
+    return "double" if param.code in ("f32", "f64") else "i64"
+
+
+# ------------------------------------------------------------------------------------------------ the launcher
+
+
+def launcher_ir() -> str:
+    """LLVM IR of the launcher."""
+    return f"""
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare void @Py_IncRef(ptr)
@@ -68,87 +95,132 @@ declare i64 @PyLong_AsLongLong(ptr)
 declare double @PyFloat_AsDouble(ptr)
 @tinyjax_TypeError = external global i8
 @tinyjax_None = external global i8
+
+define ptr @{LAUNCHER}(ptr %self, ptr %args, i64 %count) {{
+entry:
+  %words = getelementptr i8, ptr %self, i64 {BYTES_DATA}
+  %kernel = load ptr, ptr %words
+  %count.at = getelementptr i64, ptr %words, i64 1
+  %wanted = load i64, ptr %count.at
+  %ndarray.at = getelementptr i64, ptr %words, i64 2
+  %ndarray = load ptr, ptr %ndarray.at
+  %slots.at = getelementptr i64, ptr %words, i64 4
+  %slots = load i64, ptr %slots.at
+  %kinds = getelementptr i64, ptr %words, i64 5
+  %list = alloca i64, i64 %slots
+  %count.ok = icmp eq i64 %count, %wanted
+  br i1 %count.ok, label %next, label %bad
+
+next:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %advance ]
+  %slot = phi ptr [ %list, %entry ], [ %slot.next, %advance ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %argument, label %call
+argument:
+  %object.at = getelementptr ptr, ptr %args, i64 %k
+  %object = load ptr, ptr %object.at
+  %kind.at = getelementptr i64, ptr %kinds, i64 %k
+  %rank = load i64, ptr %kind.at
+  %is.array = icmp sgt i64 %rank, 0
+  br i1 %is.array, label %array, label %scalar
+
+scalar:
+  %is.integer = icmp eq i64 %rank, {INTEGER}
+  br i1 %is.integer, label %integer, label %float
+integer:
+  %i = call i64 @PyLong_AsLongLong(ptr %object)
+  store i64 %i, ptr %slot
+  %suspect.i = icmp eq i64 %i, -1
+  br i1 %suspect.i, label %check, label %scalar.done
+float:
+  %f = call double @PyFloat_AsDouble(ptr %object)
+  store double %f, ptr %slot
+  %suspect.f = fcmp oeq double %f, -1.0
+  br i1 %suspect.f, label %check, label %scalar.done
+check:
+  %error = call ptr @PyErr_Occurred()
+  %clean = icmp eq ptr %error, null
+  br i1 %clean, label %scalar.done, label %fail
+scalar.done:
+  %slot.after = getelementptr i64, ptr %slot, i64 1
+  br label %advance
+
+array:
+  %type.at = getelementptr i8, ptr %object, i64 {HEAD - 8}
+  %type = load ptr, ptr %type.at
+  %type.ok = icmp eq ptr %type, %ndarray
+  br i1 %type.ok, label %plain, label %bad
+plain:
+  %flags.at = getelementptr i8, ptr %object, i64 {FLAGS}
+  %flags = load i32, ptr %flags.at
+  %layout = and i32 %flags, {C_CONTIGUOUS_AND_ALIGNED}
+  %layout.ok = icmp eq i32 %layout, {C_CONTIGUOUS_AND_ALIGNED}
+  br i1 %layout.ok, label %contiguous, label %bad
+contiguous:
+  %data.at = getelementptr i8, ptr %object, i64 {DATA}
+  %data = load ptr, ptr %data.at
+  store ptr %data, ptr %slot
+  %ndim.at = getelementptr i8, ptr %object, i64 {NDIM}
+  %ndim32 = load i32, ptr %ndim.at
+  %ndim = zext i32 %ndim32 to i64
+  %shape.at = getelementptr i8, ptr %object, i64 {SHAPE}
+  %shape = load ptr, ptr %shape.at
+  %extra = sub i64 %ndim, %rank
+  br label %axis
+axis:                                             ; trailing lengths, from axis 1
+  %a = phi i64 [ 1, %contiguous ], [ %a.next, %axis.store ]
+  %a.more = icmp slt i64 %a, %rank
+  br i1 %a.more, label %axis.source, label %merge
+axis.source:
+  %source = add i64 %extra, %a
+  %exists = icmp sge i64 %source, 0
+  br i1 %exists, label %axis.read, label %axis.store
+axis.read:
+  %from = getelementptr i64, ptr %shape, i64 %source
+  %read = load i64, ptr %from
+  br label %axis.store
+axis.store:
+  %length = phi i64 [ 1, %axis.source ], [ %read, %axis.read ]
+  %a.next = add i64 %a, 1
+  %to = getelementptr i64, ptr %slot, i64 %a.next
+  store i64 %length, ptr %to
+  br label %axis
+merge:                                            ; length 0: the product of the leading axes
+  %m = phi i64 [ 0, %axis ], [ %m.next, %merge.step ]
+  %product = phi i64 [ 1, %axis ], [ %product.next, %merge.step ]
+  %m.more = icmp sle i64 %m, %extra
+  br i1 %m.more, label %merge.step, label %array.done
+merge.step:
+  %lead.at = getelementptr i64, ptr %shape, i64 %m
+  %lead = load i64, ptr %lead.at
+  %product.next = mul i64 %product, %lead
+  %m.next = add i64 %m, 1
+  br label %merge
+array.done:
+  %first.at = getelementptr i64, ptr %slot, i64 1
+  store i64 %product, ptr %first.at
+  %used = add i64 %rank, 1
+  %slot.array = getelementptr i64, ptr %slot, i64 %used
+  br label %advance
+
+advance:
+  %slot.next = phi ptr [ %slot.after, %scalar.done ], [ %slot.array, %array.done ]
+  %k.next = add i64 %k, 1
+  br label %next
+
+call:
+  %thread = call ptr @PyEval_SaveThread()
+  call void %kernel(ptr %list)
+  call void @PyEval_RestoreThread(ptr %thread)
+  call void @Py_IncRef(ptr @tinyjax_None)
+  ret ptr @tinyjax_None
+
+bad:
+  %message.at = getelementptr i64, ptr %words, i64 3
+  %message = load ptr, ptr %message.at
+  call void @PyErr_SetString(ptr @tinyjax_TypeError, ptr %message)
+  br label %fail
+fail:
+  ret ptr null
+}}
 """
-
-
-def entry_ir(name: str, params: Sequence[Param], callee: str) -> str:
-    """The text of the entry function that calls ``callee`` (Numba's calling convention: status, excinfo, args)."""
-    lines = ["  %count.ok = icmp eq i64 %count, " + str(len(params)), "  br i1 %count.ok, label %arg0, label %bad"]
-    operands = ["ptr %result", "ptr %excinfo"]
-    scalars = []
-    for k, param in enumerate(params):
-        lines.append(f"arg{k}:")
-        lines += [f"  %at{k} = getelementptr ptr, ptr %args, i64 {k}", f"  %o{k} = load ptr, ptr %at{k}"]
-        if param.rank:
-            lines += _array_argument(k, param.rank)
-            operands += [f"ptr %data{k}", *(f"i64 %n{k}.{axis}" for axis in range(param.rank))]
-        else:
-            lines += _scalar_argument(k, param.code)
-            scalars.append(k)
-            operands.append(f"{param.llvm} %v{k}")
-        lines.append(f"  br {'' if not param.rank else f'i1 %ok{k}, '}label %arg{k + 1}" + (", label %bad" if param.rank else ""))
-    message = f"kernel {name} takes ({', '.join(map(str, params))}): arrays must be NumPy arrays, aligned and C-contiguous"
-    encoded = message.encode("ascii", "replace")
-    text = "".join(chr(b) if 32 <= b < 127 and b not in (34, 92) else f"\\{b:02X}" for b in encoded)
-    shapes = "\n".join(f"  %shape{k} = alloca i64, i64 {p.rank}" for k, p in enumerate(params) if p.rank)
-    check = ["  br label %call"]
-    if scalars:
-        check = ["  %error = call ptr @PyErr_Occurred()", "  %clean = icmp eq ptr %error, null",
-                 "  br i1 %clean, label %call, label %fail"]  # fmt: skip
-    return "\n".join([
-        _DECLARATIONS, _SHAPE_FUNCTION,
-        f'@tinyjax_message = internal constant [{len(encoded) + 1} x i8] c"{text}\\00"',
-        f"define ptr @{ENTRY}(ptr %self, ptr %args, i64 %count) {{", "entry:",
-        "  %result = alloca ptr", "  %excinfo = alloca ptr", shapes,
-        *lines,
-        f"arg{len(params)}:", *check,
-        "call:",
-        "  %thread = call ptr @PyEval_SaveThread()",
-        f"  %status = call i32 {callee}({', '.join(operands)})",
-        "  call void @PyEval_RestoreThread(ptr %thread)",
-        "  call void @Py_IncRef(ptr @tinyjax_None)", "  ret ptr @tinyjax_None",
-        "bad:", "  call void @PyErr_SetString(ptr @tinyjax_TypeError, ptr @tinyjax_message)", "  br label %fail",
-        "fail:", "  ret ptr null", "}", "",
-    ])  # fmt: skip
-
-
-def _array_argument(k: int, rank: int) -> list[str]:
-    """Check that argument k is a plain contiguous array and read its data pointer and shape."""
-    return [
-        f"  %type.at{k} = getelementptr i8, ptr %o{k}, i64 {HEAD - 8}",
-        f"  %type{k} = load ptr, ptr %type.at{k}",
-        f"  %is.array{k} = icmp eq ptr %type{k}, %self",
-        f"  br i1 %is.array{k}, label %array{k}, label %bad",
-        f"array{k}:",
-        f"  %flags.at{k} = getelementptr i8, ptr %o{k}, i64 {FLAGS}",
-        f"  %flags{k} = load i32, ptr %flags.at{k}",
-        f"  %layout{k} = and i32 %flags{k}, {C_CONTIGUOUS_AND_ALIGNED}",
-        f"  %ok{k} = icmp eq i32 %layout{k}, {C_CONTIGUOUS_AND_ALIGNED}",
-        f"  %data.at{k} = getelementptr i8, ptr %o{k}, i64 {DATA}",
-        f"  %data{k} = load ptr, ptr %data.at{k}",
-        f"  %ndim.at{k} = getelementptr i8, ptr %o{k}, i64 {NDIM}",
-        f"  %ndim{k} = load i32, ptr %ndim.at{k}",
-        f"  %dims.at{k} = getelementptr i8, ptr %o{k}, i64 {SHAPE}",
-        f"  %dims{k} = load ptr, ptr %dims.at{k}",
-        f"  call void @tinyjax_shape(ptr %dims{k}, i32 %ndim{k}, i64 {rank}, ptr %shape{k})",
-        *(
-            line
-            for axis in range(rank)
-            for line in (
-                f"  %n{k}.{axis}.at = getelementptr i64, ptr %shape{k}, i64 {axis}",
-                f"  %n{k}.{axis} = load i64, ptr %n{k}.{axis}.at",
-            )
-        ),
-    ]
-
-
-def _scalar_argument(k: int, code: str) -> list[str]:
-    """Read argument k as a Python number."""
-    if code == "f64":
-        return [f"  %v{k} = call double @PyFloat_AsDouble(ptr %o{k})"]
-    if code == "f32":
-        return [f"  %w{k} = call double @PyFloat_AsDouble(ptr %o{k})", f"  %v{k} = fptrunc double %w{k} to float"]
-    if code in ("intp", "i64", "u64"):
-        return [f"  %v{k} = call i64 @PyLong_AsLongLong(ptr %o{k})"]
-    bits = 8 if code == "bool" else int(code[1:])
-    return [f"  %w{k} = call i64 @PyLong_AsLongLong(ptr %o{k})", f"  %v{k} = trunc i64 %w{k} to i{bits}"]

@@ -1,8 +1,7 @@
 """LLVM IR text -> object code -> a Python callable, through llvmlite alone (numba is never imported here).
 
-A kernel's object file holds one function with CPython's ``METH_FASTCALL`` signature.  It takes the data pointer and
-shape straight from each NumPy array, releases the GIL and runs the kernel, so a call costs about a tenth of a
-microsecond.  The object file is all that the disk cache stores.
+Object files are all that the disk cache stores.  A kernel's holds one function; the launcher (``launcher.py``), itself
+an object file, turns it into a callable.
 """
 
 from __future__ import annotations
@@ -10,11 +9,13 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
+from collections.abc import Callable, Sequence
 
 import llvmlite.binding as llvm
-import numpy as np
 
-ENTRY = "tinyjax_kernel_entry"
+from tinyjax.compiler import launcher
+from tinyjax.compiler.signature import Param
+
 _lock = threading.Lock()  # LLVM contexts are not thread-safe
 
 # ------------------------------------------------------------------------------------------------ the machine
@@ -79,11 +80,11 @@ class _MethodDef(ctypes.Structure):
 
 
 _METH_FASTCALL = 0x80
-_alive: list[object] = []  # method definitions and engines must outlive every function made from them
+_alive: list[object] = []  # engines, definitions and texts that must outlive every function made from them
 
 
-def load_object(code: bytes, name: str) -> object:
-    """Load an object file made by ``compile_ir`` and return its entry as a Python built-in function."""
+def load_symbol(code: bytes, symbol: str) -> int:
+    """Load an object file made by ``compile_ir`` and return the address of one of its functions."""
     with _lock:
         # Symbols of our own: Numba redefines names such as PyExc_TypeError in LLVM's table.
         llvm.add_symbol("tinyjax_TypeError", id(TypeError))
@@ -91,12 +92,19 @@ def load_object(code: bytes, name: str) -> object:
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
-        address = engine.get_function_address(ENTRY)
+        address = engine.get_function_address(symbol)
+        _alive.append(engine)
     if not address:
-        raise ValueError(f"object code of kernel {name!r} has no entry point")
-    definition = _MethodDef(name.encode(), address, _METH_FASTCALL, None)
-    _alive.extend((engine, definition))
+        raise ValueError(f"object code has no function {symbol!r}")
+    return address
+
+
+def load_kernel(code: bytes, name: str, params: Sequence[Param], launch: int) -> Callable[..., None]:
+    """Load a kernel's object file and return a Python function that calls it through the launcher at ``launch``."""
+    address = load_symbol(code, launcher.KERNEL)
+    itself, message = launcher.describe(name, address, params)
+    definition = _MethodDef(name.encode(), launch, _METH_FASTCALL, None)
+    _alive.extend((definition, itself, message))
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-    # The function's `self` is the ndarray type: the entry compares each argument's type with it.
-    return make(ctypes.addressof(definition), np.ndarray, None)
+    return make(ctypes.addressof(definition), itself, None)

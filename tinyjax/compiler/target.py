@@ -146,7 +146,7 @@ class KernelTyping(TypingBase):
 
     def resolve_function_type(self, func, args, kws):
         word = _words().get(func)
-        if word is None or (func is operator.getitem and not isinstance(args[0], Buffer)):
+        if word is None:
             return super().resolve_function_type(func, args, kws)
         return word.get_call_type(self, args, kws)
 
@@ -176,6 +176,10 @@ def _typed_setitem(args):
 
 def _typed_getitem(args):
     buffer, index = args
+    if isinstance(buffer, types.UniTuple):  # x.shape[0]
+        return templates.signature(types.intp, *args) if isinstance(index, types.IntegerLiteral) else None
+    if not isinstance(buffer, Buffer):
+        return None
     if index == types.slice2_type:
         return templates.signature(buffer, buffer, index)
     kinds = _indices(index)
@@ -230,7 +234,7 @@ class KernelTarget(cpu.CPUContext):
 
     def get_function(self, fn, sig, _firstcall=True):
         word = fn if isinstance(fn, Word) else _words().get(fn)
-        if word is not None and not (fn is operator.getitem and not isinstance(sig.args[0], Buffer)):
+        if word is not None:
             return functools.partial(word.emit, self, sig)
         return super().get_function(fn, sig, _firstcall)
 
@@ -316,6 +320,8 @@ def _unpack_index(builder, kind, value):
 
 def _emit_getitem(context, sig, builder, args, loc=None):
     kind, index = sig.args
+    if isinstance(kind, types.UniTuple):
+        return builder.extract_value(args[0], index.literal_value)
     data, lengths = _parts(builder, kind, args[0])
     if index == types.slice2_type:
         return _emit_slice(context, builder, kind, index, data, lengths, args[1])
