@@ -69,9 +69,10 @@ class Elementwise(Primitive):
                 "inputs)."
             )
         if self.accepts and kind(found[0]) not in self.accepts:
+            where = " at position 0" if len(found) > 1 else ""
             raise TypeError(
-                f"{self.name} does not accept dtype {dtypes.dtype_name(found[0])} at position 0. "
-                f"Accepted dtypes at position 0 are {kind_names(self.accepts)}."
+                f"{self.name} does not accept dtype {dtypes.dtype_name(found[0])}{where}. "
+                f"Accepted dtypes{where} are subtypes of {kind_names(self.accepts)}."
             )
 
     def linearize(self, nz, *xs, **params):
@@ -84,6 +85,19 @@ class Elementwise(Primitive):
             return reduce(add_tangents, terms) if terms else Zero(ans.aval)
 
         return ans, push
+
+    def jvp(self, primals, tangents, **params):
+        """As linearize, but each slope is computed next to its product: JAX's order."""
+        if not self.partials:  # a subclass has its own linearize
+            out, push = self.linearize([nonzero(t) for t in tangents], *primals, **params)
+            return out, push(*tangents)
+        ans = self.bind(*primals, **params)
+        total = Zero(ans.aval)
+        for p, t in zip(self.partials, tangents):
+            slope = p(ans, *primals, **params) if p and nonzero(t) else None
+            if slope:
+                total = add_tangents(total, spread_tangent(slope(t), ans.aval))
+        return ans, total
 
     def batch(self, axis, vals, dims, /, **params):
         shape, dim = next((v.shape, d) for v, d in zip(vals, dims) if d is not None)
@@ -105,9 +119,10 @@ def kind(dtype):
 
 
 def kind_names(kinds):
-    """'biuf' -> 'bool, signed, unsigned, floating', for messages."""
-    names = {"b": "bool", "i": "signed", "u": "unsigned", "f": "floating", "c": "complexfloating"}
-    return ", ".join(names[k] for k in kinds)
+    """'biuf' -> 'bool, integer, floating', for messages."""
+    names = {"b": "bool", "i": "signedinteger", "u": "unsignedinteger", "f": "floating"}
+    text = ", ".join(names.get(k, "complexfloating") for k in kinds)
+    return text.replace("signedinteger, unsignedinteger", "integer")
 
 
 def unit_front(x, dim):
