@@ -10,7 +10,8 @@ class Array(Value):
     """An immutable array. Make one with `jnp.array`, not with this class.
 
     npy: the data (a NumPy array or scalar that nobody else writes to).
-    weak_type: it came from Python numbers. literal: it prints inside jaxprs, as a number does.
+    weak_type: it came from Python numbers. literal: it prints inside jaxprs, as a number
+    does; if it is a Python number, literal is (number,), since jaxprs show the digits as written.
     """
 
     __slots__ = ("literal", "npy", "weak_type")
@@ -146,7 +147,7 @@ def lift(x):
     if isinstance(x, Value):
         return x
     if type(x) in dtypes.python_scalar_types:
-        return Array(dtypes.coerce_to_array(x), weak_type=type(x) is not bool, literal=True)
+        return Array(dtypes.coerce_to_array(x), weak_type=type(x) is not bool, literal=(x,))
     if isinstance(x, (np.ndarray, np.generic)):
         dtype = dtypes.canonicalize_dtype(x.dtype)
         return Array(np.array(x, dtype), literal=np.ndim(x) == 0)
