@@ -3,7 +3,6 @@
 All are memoised on the jaxpr: a program is transformed once, so compiled code is found again.
 """
 
-from tinyjax.avals import ShapedArray
 from tinyjax.core import (
     EVAL,
     StageTrace,
@@ -50,7 +49,8 @@ def jvp_jaxpr(jaxpr, nz, inst=()):
         out_nz = [nonzero(t) for t in ts]
         return [*outs, *take(ts, out_nz)]
 
-    return stage_closed(f, [*jaxpr.in_avals, *take(jaxpr.in_avals, nz)]), out_nz
+    avals = [*jaxpr.in_avals, *take(jaxpr.in_avals, nz)]
+    return stage_closed(f, avals, clean=False), out_nz
 
 
 class Linearized:
@@ -123,20 +123,29 @@ def spread_cts(cts, nz, args):
 
 
 @memo
-def batch_jaxpr(jaxpr, axis, dims, force):
-    """dims: 0 or None per input -> jaxpr and dims of its outputs (0 where forced)."""
+def batch_jaxpr(jaxpr, axis, dims, force=None):
+    """dims: a batch dimension or None per input -> jaxpr, and dims of its outputs.
+
+    force: a mask of outputs that must be batched, with every batched output at dimension 0;
+    None leaves the outputs' dimensions as they come.
+    """
     out_dims = None
 
     def f(*args):
         nonlocal out_dims
-        vals, ds = vmap_flat(lambda *a: run(jaxpr, *a), axis, args, dims)
-        out_dims = [0 if w or d is not None else None for w, d in zip(force, ds)]
-        return [move_to(axis, v, d, w) for v, d, w in zip(vals, ds, out_dims)]
+        vals, out_dims = vmap_flat(lambda *a: run(jaxpr, *a), axis, args, dims)
+        if force is None:
+            return vals
+        found = out_dims
+        out_dims = [0 if w or d is not None else None for w, d in zip(force, found)]
+        return [move_to(axis, v, d, w) for v, d, w in zip(vals, found, out_dims)]
 
-    avals = [
-        a if d is None else ShapedArray((axis.size, *a.shape), a.dtype, a.weak_type)
-        for a, d in zip(jaxpr.in_avals, dims)
-    ]
-    return stage_closed(f, avals), out_dims
+    avals = [batched_aval(axis, a, d) for a, d in zip(jaxpr.in_avals, dims)]
+    return stage_closed(f, avals, clean=False), out_dims
 
 
+def batched_aval(axis, aval, dim):
+    """The type of a whole batch."""
+    if dim is None:
+        return aval
+    return aval.update(shape=(*aval.shape[:dim], axis.size, *aval.shape[dim:]))

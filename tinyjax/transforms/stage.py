@@ -24,12 +24,15 @@ def stage(f, avals, name="a function", arg_names=(), hoist=False):
     return trace.finish(outs, hoist)
 
 
-def stage_closed(f, avals):
-    """Trace an internal function, which may capture Arrays but no tracers -> jaxpr."""
+def stage_closed(f, avals, clean=True):
+    """Trace an internal function, which may capture Arrays but no tracers -> jaxpr.
+
+    clean: drop dead code (where printed forms need not match the oracle's).
+    """
     jaxpr, free = stage(f, avals)
     for x in free:
         EVAL.check(x)
-    return dce(jaxpr)
+    return dce(jaxpr) if clean else jaxpr
 
 
 # ---- dead code ----------------------------------------------------------------------------------

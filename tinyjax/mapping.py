@@ -1,0 +1,110 @@
+"""vmap: a function of single examples becomes a function of batches."""
+
+from tinyjax.transforms.batching import Axis, move_to, vmap_flat
+from tinyjax.transforms.flat import FlatFun, arg_names, fun_name, lift_args, wraps
+from tinyjax.tree_util import flatten_axes, tree_flatten, tree_leaves, tree_unflatten, treedef_children
+
+
+def vmap(fun, in_axes=0, out_axes=0, axis_name=None, axis_size=None, spmd_axis_name=None):
+    """Vectorize a function: map it over an axis of its arguments.
+
+    Args:
+      fun: function of single examples.
+      in_axes: which axis of each argument to map over: an int (also negative), None (not mapped),
+        or a tuple or list with an entry per positional argument; entries may be pytrees that fit
+        the argument's structure. Keyword arguments are mapped over their first axis.
+      out_axes: where the mapped axis goes in the outputs; None for outputs that do not vary.
+      axis_name: a name for the axis, for collectives such as lax.psum inside fun.
+      axis_size: the size of the axis, needed only when no argument is mapped.
+
+    Returns a function of batches.
+    Raises ValueError when the sizes of mapped axes differ, or an axis does not exist.
+
+    >>> import tinyjax as jax, tinyjax.numpy as jnp
+    >>> add = jax.vmap(lambda x, y: x + y, in_axes=(0, None))
+    >>> add(jnp.arange(3), 10)
+    Array([10, 11, 12], dtype=int32)
+    """
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun!r}: vmap takes a function.")
+    in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+    check_axes_type(in_axes, "in_axes")
+    check_axes_type(out_axes, "out_axes")
+
+    def vmap_f(*args, **kwargs):
+        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+            raise ValueError(
+                "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
+                f"positional arguments passed to the function, but got len(in_axes)="
+                f"{len(in_axes)}, len(args)={len(args)}"
+            )
+        leaves, in_tree = tree_flatten((args, kwargs))
+        name = fun_name(fun)
+        vals = lift_args(leaves, name)
+        args_tree, kwargs_tree = treedef_children(in_tree)
+        dims = flatten_axes("vmap in_axes", args_tree, in_axes, tupled_args=True)
+        dims += [0] * kwargs_tree.num_leaves
+        dims = [normal_dim(v, d) for v, d in zip(vals, dims)]
+        size = mapped_size(fun, args, kwargs, vals, dims, axis_size)
+        axis = Axis(size, axis_name)
+        flat = FlatFun(lambda args, kwargs: fun(*args, **kwargs), in_tree, name)
+        outs, out_dims = vmap_flat(flat, axis, vals, dims)
+        want = flatten_axes("vmap out_axes", flat.out_tree, out_axes)
+        outs = [move_to(axis, v, d, w) for v, d, w in zip(outs, out_dims, want)]
+        return tree_unflatten(flat.out_tree, outs)
+
+    return wraps(fun, vmap_f)
+
+
+def check_axes_type(axes, name):
+    """Leaves of in_axes and out_axes are ints."""
+    for leaf in tree_leaves(axes):
+        if not isinstance(leaf, int) or isinstance(leaf, bool):
+            raise TypeError(
+                f"vmap {name} must be an int, None, or a (nested) container with those types as "
+                f"leaves, but got {axes!r}."
+            )
+
+
+def normal_dim(val, dim):
+    """A possibly negative axis as one in [0, ndim); ValueError if the array has no such axis."""
+    if dim is None:
+        return None
+    if not -val.ndim <= dim < val.ndim:
+        rank = dim + 1 if dim >= 0 else -dim
+        raise ValueError(
+            f"vmap was requested to map its argument along axis {dim}, which implies that its rank "
+            f"should be at least {rank}, but is only {val.ndim} (its shape is {val.shape})"
+        )
+    return dim % val.ndim
+
+
+def mapped_size(fun, args, kwargs, vals, dims, axis_size):
+    """The common size of the mapped axes; ValueError with a table where they differ."""
+    sizes = [v.shape[d] for v, d in zip(vals, dims) if d is not None]
+    if not sizes:
+        if axis_size is None:
+            raise ValueError(
+                "vmap must have at least one non-None value in in_axes, or axis_size: nothing says "
+                "how large the batch is."
+            )
+        return axis_size
+    if axis_size is not None and any(n != axis_size for n in sizes):
+        raise ValueError(
+            f"vmap got axis_size={axis_size}, but the mapped axes have sizes {sorted(set(sizes))}"
+        )
+    if len(set(sizes)) == 1:
+        return sizes[0]
+    names = arg_names(fun, args, kwargs)
+    if len(names) != len(vals):
+        names = [f"argument leaf {i}" for i in range(len(vals))]
+    rows = [
+        f"  * {name}: axis {d} has size {v.shape[d]} (of shape {v.aval.str_short()})"
+        for name, v, d in zip(names, vals, dims)
+        if d is not None
+    ]
+    raise ValueError(
+        "vmap got inconsistent sizes for array axes to be mapped:\n"
+        + "\n".join(rows)
+        + "\nGive axes of one size, or None in in_axes for what is not mapped."
+    )

@@ -1,0 +1,78 @@
+"""From functions of pytrees to functions of flat lists, and what a call's arguments are called."""
+
+import inspect
+
+from tinyjax import tree_util
+from tinyjax.array import is_arraylike, lift
+from tinyjax.tree_util import tree_flatten, tree_unflatten
+
+
+class FlatFun:
+    """f on the leaves of its arguments; after a call, out_tree is the structure of its result."""
+
+    def __init__(self, f, in_tree, name=None):
+        self.f, self.in_tree, self.out_tree = f, in_tree, None
+        self.name = name or fun_name(f)
+
+    def __call__(self, *leaves):
+        leaves, self.out_tree = tree_flatten(self.f(*tree_unflatten(self.in_tree, leaves)))
+        return [lift_output(x, self.name, i) for i, x in enumerate(leaves)]
+
+
+def lift_output(x, name, i):
+    """An output leaf as a Value; anything else is the user's mistake."""
+    if not is_arraylike(x):
+        raise TypeError(
+            f"function {name} returned a value of type {type(x)} at output leaf {i}, which is not "
+            f"a valid JAX type: return arrays or numbers, got {x!r}."
+        )
+    return lift(x)
+
+
+def fun_name(f):
+    """The name of a function, or of what it wraps."""
+    while not hasattr(f, "__name__") and hasattr(f, "func"):  # functools.partial
+        f = f.func
+    return getattr(f, "__name__", type(f).__name__)
+
+
+def lift_args(leaves, name, what="argument"):
+    """Leaves of arguments as Values; TypeError names the one that is no array."""
+    for i, x in enumerate(leaves):
+        if not is_arraylike(x):
+            raise TypeError(
+                f"Error interpreting {what} to {name}: leaf {i} is {x!r} of type {type(x)}, which "
+                "is not an array or a number. If it is a string, a function or a setting, make "
+                "the argument static with jit(f, static_argnames=...)."
+            )
+    return list(map(lift, leaves))
+
+
+def arg_names(f, args, kwargs):
+    """A name for every leaf of the arguments, such as "x" or "params['w']"."""
+    try:
+        bound = inspect.signature(f).bind(*args, **kwargs).arguments
+        params = inspect.signature(f).parameters
+    except (TypeError, ValueError):
+        bound, params = None, {}
+    names = []
+    if bound is None or any(p.kind == p.VAR_POSITIONAL for p in params.values()):
+        tops = [(f"args[{i}]", a) for i, a in enumerate(args)]
+    else:
+        order = [n for n in params if n in bound and n not in kwargs]
+        tops = list(zip(order, args))
+    tops += sorted(kwargs.items())
+    for top, value in tops:
+        paths, _ = tree_util.tree_flatten_with_path(value)
+        names += [top + tree_util.keystr(path) for path, _ in paths]
+    return names
+
+
+def wraps(f, wrapper, prefix=""):
+    """Give a transformed function the name and docstring of the original."""
+    wrapper.__name__ = prefix + fun_name(f)
+    wrapper.__qualname__ = getattr(f, "__qualname__", wrapper.__name__)
+    wrapper.__doc__ = getattr(f, "__doc__", None)
+    wrapper.__module__ = getattr(f, "__module__", None) or __name__
+    wrapper.__wrapped__ = f
+    return wrapper

@@ -1,0 +1,381 @@
+"""jit: trace once per kind of argument, compile, call the compiled program from then on."""
+
+import functools
+import inspect
+import operator
+from collections import namedtuple
+
+from tinyjax import config, dtypes
+from tinyjax.array import Array
+from tinyjax.avals import ShapedArray
+from tinyjax.compiler import compile_jaxpr
+from tinyjax.core import EVAL, Tracer, run
+from tinyjax.transforms.batching import axis_env
+from tinyjax.transforms.call import Call, fill
+from tinyjax.transforms.flat import FlatFun, arg_names, fun_name, lift_args, wraps
+from tinyjax.transforms.programs import linearize_jaxpr
+from tinyjax.transforms.stage import stage
+from tinyjax.tree_util import tree_flatten, tree_map, tree_unflatten
+from tinyjax.util import take
+
+# ---- the primitive ------------------------------------------------------------------------------
+
+
+class Jit(Call):
+    """jit[name jaxpr] *operands: run a program as compiled code."""
+
+    def shown_params(self, params):
+        return [("name", params["name"]), ("jaxpr", params["jaxpr"])]
+
+    def impl(self, *xs, jaxpr, name):
+        return compile_jaxpr(jaxpr, name)(xs)
+
+    def linearize(self, nz, *xs, jaxpr, name):
+        parts = linearize_jaxpr(jaxpr, tuple(nz))
+        everything = self.bind(*xs, jaxpr=parts.forward, name=name)
+        pool, outs = [*xs, *everything], everything[: len(jaxpr.outvars)]
+
+        def push(*ts):
+            args = [pool[i] for i in parts.residuals] + take(ts, nz)
+            return fill(self.bind(*args, jaxpr=parts.linear, name=name), parts.nz, outs)
+
+        return outs, push
+
+
+jit_p = Jit("jit")
+
+
+# ---- the cached trace ---------------------------------------------------------------------------
+
+
+class Traced:
+    """A function traced for one kind of argument: its jaxpr and what the jaxpr captured."""
+
+    __slots__ = ("captured", "jaxpr", "name", "out_tree")
+
+    def __init__(self, jaxpr, captured, out_tree, name):
+        self.jaxpr, self.captured, self.out_tree, self.name = jaxpr, captured, out_tree, name
+
+    def call(self, leaves):
+        """The outputs' leaves."""
+        return jit_p.bind(*self.captured, *leaves, jaxpr=self.jaxpr, name=self.name)
+
+
+def trace_to_jaxpr(f, args, kwargs, leaves, in_tree, name):
+    """Stage f for arguments of the given types -> Traced."""
+    flat = FlatFun(lambda args, kwargs: f(*args, **kwargs), in_tree, name)
+    names = arg_names(f, args, kwargs)
+    names = names if len(names) == len(leaves) else ()
+    avals = [x if isinstance(x, ShapedArray) else x.aval for x in leaves]
+    jaxpr, captured = stage(flat, avals, name, names)
+    return Traced(jaxpr, captured, flat.out_tree, name)
+
+
+CacheInfo = namedtuple("CacheInfo", "hits misses maxsize currsize")
+
+
+class JitFunction:
+    """What jit returns: call it like the function it wraps."""
+
+    def __init__(self, fun, static_argnums, static_argnames, inline):
+        wraps(fun, self)
+        self.fun, self.inline, self.name = fun, inline, fun_name(fun)
+        self.static_argnums, self.static_argnames = static_args(
+            fun, static_argnums, static_argnames
+        )
+        self.cache, self.hits, self.misses = {}, 0, 0
+
+    def __call__(self, *args, **kwargs):
+        if config.current_flags().disable_jit:
+            return self.fun(*args, **kwargs)
+        traced, leaves = self.lookup(args, kwargs)
+        outs = run(traced.jaxpr, *traced.captured, *leaves) if self.inline else traced.call(leaves)
+        return tree_unflatten(traced.out_tree, outs)
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(self, instance)
+
+    def lookup(self, args, kwargs):
+        """-> the Traced for these arguments (from the cache if it can be), and their leaves."""
+        fun, static, args, kwargs = self.split_static(args, kwargs)
+        leaves, in_tree = tree_flatten((args, kwargs))
+        leaves = lift_args(leaves, self.name)
+        key = (
+            in_tree,
+            tuple([(x.shape, x.dtype, x.weak_type) for x in leaves]),
+            static,
+            axis_env(),
+            config.config.trace_key(),
+        )
+        hit = self.cache.get(key)
+        if hit is not None:
+            self.hits += 1
+            return hit, leaves
+        self.misses += 1
+        traced = trace_to_jaxpr(fun, args, kwargs, leaves, in_tree, self.name)
+        if not any(isinstance(x, Tracer) for x in traced.captured):
+            self.cache[key] = traced  # a program that captured a tracer is for this call only
+        return traced, leaves
+
+    def split_static(self, args, kwargs):
+        """-> function of the other arguments, hashable static values, other arguments."""
+        nums, names = self.static_argnums, self.static_argnames
+        if not nums and not names:
+            return self.fun, (), args, kwargs
+        nums = {n + len(args) if n < 0 else n for n in nums}
+        fixed = {i: args[i] for i in nums if i < len(args)}
+        fixed_kw = {k: v for k, v in kwargs.items() if k in names}
+        for where, value in (*fixed.items(), *fixed_kw.items()):
+            check_hashable(value, where, self.name)
+        rest = tuple(a for i, a in enumerate(args) if i not in fixed)
+        rest_kw = {k: v for k, v in kwargs.items() if k not in fixed_kw}
+        fun, total = self.fun, len(args)
+
+        @functools.wraps(fun, updated=())
+        def partial(*dynamic, **dynamic_kw):
+            it = iter(dynamic)
+            full = [fixed[i] if i in fixed else next(it) for i in range(total)]
+            return fun(*full, **dynamic_kw, **fixed_kw)
+
+        partial.__signature__ = remaining_signature(fun, fixed, fixed_kw)
+        static = (tuple(sorted(fixed.items())), tuple(sorted(fixed_kw.items())))
+        types = tuple(type(v) for v in (*fixed.values(), *fixed_kw.values()))
+        return partial, Static(static, types), rest, rest_kw
+
+    # ---- looking inside ------------------------------------------------------------------------
+
+    def trace(self, *args, **kwargs):
+        """Trace without running -> an object with .jaxpr, .out_info, .lower()."""
+        shapes_as_avals = tree_map(as_aval, (args, kwargs))
+        return Lowered(*self.trace_avals(*shapes_as_avals))
+
+    def lower(self, *args, **kwargs):
+        """Trace and prepare for these arguments (arrays or ShapeDtypeStructs) without running.
+
+        The result has `.as_text()` (the jaxpr), `.kernels()` (the source of its Numba kernels),
+        `.compile()` (a callable) and `.out_info`.
+
+        >>> import tinyjax as jax, tinyjax.numpy as jnp
+        >>> print(jax.jit(jnp.sin).lower(1.0).as_text())
+        { lambda ; a:f32[]. let b:f32[] = sin a in (b,) }
+        """
+        return self.trace(*args, **kwargs)
+
+    def trace_avals(self, args, kwargs):
+        """The Traced for avals, and the tree of the arguments."""
+        fun, _, args, kwargs = self.split_static(args, kwargs)
+        leaves, in_tree = tree_flatten((args, kwargs))
+        return trace_to_jaxpr(fun, args, kwargs, leaves, in_tree, self.name), in_tree
+
+    def eval_shape(self, *args, **kwargs):
+        """Shapes and dtypes of the result, without computing it."""
+        return self.trace(*args, **kwargs).out_info
+
+    def clear_cache(self):
+        """Forget every trace."""
+        self.cache.clear()
+
+    def cache_info(self):
+        """hits, misses and the number of traces kept."""
+        return CacheInfo(self.hits, self.misses, None, len(self.cache))
+
+    def _cache_size(self):
+        return len(self.cache)
+
+
+class Static(tuple):
+    """Static values and their types: 1, 1.0 and True are equal but not the same setting."""
+
+    def __new__(cls, values, types):
+        return super().__new__(cls, (values, types))
+
+
+class ShapeDtypeStruct:
+    """Shape and dtype of an array that need not exist."""
+
+    __slots__ = ("dtype", "shape", "weak_type")
+
+    def __init__(self, shape, dtype, weak_type=False):
+        self.shape, self.weak_type = tuple(shape), weak_type
+        self.dtype = dtypes.check_user_dtype_supported(dtype, "ShapeDtypeStruct")
+
+    ndim = property(lambda self: len(self.shape))
+
+    @property
+    def size(self):
+        """Number of elements."""
+        return functools.reduce(operator.mul, self.shape, 1)
+
+    def __repr__(self):
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{weak})"
+
+    def __eq__(self, other):
+        return isinstance(other, ShapeDtypeStruct) and repr(self) == repr(other)
+
+    def __hash__(self):
+        return hash((self.shape, self.dtype, self.weak_type))
+
+
+def as_aval(x):
+    """The type of an argument: of an array, number or ShapeDtypeStruct; others as they are."""
+    if isinstance(x, ShapedArray):
+        return x
+    if isinstance(x, ShapeDtypeStruct):
+        return ShapedArray(x.shape, x.dtype, x.weak_type)
+    try:
+        return lift_args([x], "jit")[0].aval
+    except TypeError:
+        return x
+
+
+class Lowered:
+    """A traced program, and how it is compiled."""
+
+    def __init__(self, traced, in_tree):
+        self.traced, self.in_tree, self.jaxpr = traced, in_tree, traced.jaxpr
+        leaves = [ShapeDtypeStruct(a.shape, a.dtype, a.weak_type) for a in self.jaxpr.out_avals]
+        self.out_info = tree_unflatten(traced.out_tree, leaves)
+
+    def lower(self):
+        """Itself."""
+        return self
+
+    def as_text(self):
+        """The jaxpr."""
+        return str(self.jaxpr)
+
+    def executable(self):
+        """The compiled form."""
+        for x in self.traced.captured:
+            EVAL.check(x)
+        return compile_jaxpr(self.jaxpr, self.traced.name)
+
+    def kernels(self):
+        """The source text of the program's kernels: plain Python that runs without Numba too."""
+        return self.executable().kernels()
+
+    def compile(self):
+        """A callable for arguments of these types."""
+        executable = self.executable()
+
+        def compiled(*args, **kwargs):
+            leaves, in_tree = tree_flatten((args, kwargs))
+            if in_tree != self.in_tree:
+                raise TypeError(f"compiled for arguments {self.in_tree}, called with {in_tree}")
+            return tree_unflatten(self.traced.out_tree, executable(lift_args(leaves, "compiled")))
+
+        return compiled
+
+
+# ---- static arguments -----------------------------------------------------------------------------
+
+
+def static_args(fun, nums, names):
+    """Complete static_argnums by static_argnames and the other way round."""
+    nums = (nums,) if isinstance(nums, int) else tuple(nums or ())
+    names = (names,) if isinstance(names, str) else tuple(names or ())
+    if not nums and not names:
+        return (), ()
+    try:
+        params = list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):
+        return nums, names
+    positional = [
+        p.name for p in params if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    variadic = any(p.kind == p.VAR_POSITIONAL for p in params)
+    for n in nums:
+        if not variadic and not -len(positional) <= n < len(positional):
+            raise ValueError(
+                f"jitted function has static_argnums={nums}, but only accepts {len(positional)} "
+                "positional arguments."
+            )
+    known = {p.name for p in params}
+    if not any(p.kind == p.VAR_KEYWORD for p in params):
+        for name in names:
+            if name not in known:
+                raise ValueError(
+                    f"jitted function has invalid argnames {{'{name}'}} in its static_argnames. "
+                    f"Function does not take these args. Its arguments are {sorted(known)}."
+                )
+    all_names = {positional[n] for n in nums if -len(positional) <= n < len(positional)}
+    all_nums = {positional.index(n) for n in names if n in positional}
+    return tuple(sorted({*nums, *all_nums})), tuple(sorted({*names, *all_names}))
+
+
+def check_hashable(value, where, name):
+    """Static values are part of the cache's key."""
+    if isinstance(value, (Tracer, Array)):
+        raise ValueError(
+            f"Non-hashable static arguments are used in a jit function: argument {where!r} of "
+            f"{name} is an array ({value.aval.str_short()}), whose value may not select a "
+            "compiled program. Give a Python number, or do not make the argument static."
+        )
+    try:
+        hash(value)
+    except TypeError:
+        raise ValueError(
+            f"Non-hashable static arguments are used in a jit function: argument {where!r} of "
+            f"{name} has type {type(value)}. Give it __hash__ and __eq__ (a tuple for a list, "
+            "@dataclass(frozen=True) for a class)."
+        ) from None
+
+
+def remaining_signature(fun, fixed, fixed_kw):
+    """The signature without the static arguments, for the names in messages."""
+    try:
+        params = list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):
+        return inspect.Signature()
+    kept = [p for i, p in enumerate(params) if i not in fixed and p.name not in fixed_kw]
+    return inspect.Signature(kept)
+
+
+# ---- the decorator --------------------------------------------------------------------------------
+
+
+def jit(
+    fun=None,
+    *,
+    static_argnums=None,
+    static_argnames=None,
+    donate_argnums=None,
+    donate_argnames=None,
+    keep_unused=False,
+    inline=False,
+    **devices,
+):
+    """Compile a function: it is traced once per kind of argument, then runs as Numba kernels.
+
+    Args:
+      fun: a pure function of arrays, numbers and pytrees of them.
+      static_argnums: positions of arguments that are Python values rather than arrays; each new
+        value is traced anew. They must be hashable.
+      static_argnames: the same, by name.
+      donate_argnums, donate_argnames, keep_unused: accepted as JAX's; without effect on a CPU.
+      inline: put the equations into the program that calls it, instead of one jit equation.
+
+    Returns a function of the same arguments. It has `.lower(...)`, `.trace(...)`,
+    `.eval_shape(...)`, `.cache_info()` and `.clear_cache()`.
+
+    Raises TypeError for an argument that is neither an array nor static, ValueError for a static
+    argument that cannot be hashed.
+
+    >>> import tinyjax as jax, tinyjax.numpy as jnp
+    >>> @jax.jit
+    ... def selu(x, alpha=1.67, lmbda=1.05):
+    ...     return lmbda * jnp.where(x > 0, x, alpha * jnp.exp(x) - alpha)
+    >>> selu(jnp.arange(3.0))
+    Array([0.  , 1.05, 2.1 ], dtype=float32)
+    """
+    unknown = set(devices) - {"device", "backend", "abstracted_axes", "in_shardings", "out_shardings"}
+    if unknown:
+        raise TypeError(f"jit() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+    if fun is None:
+        return functools.partial(
+            jit, static_argnums=static_argnums, static_argnames=static_argnames, inline=inline
+        )
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun!r}")
+    return JitFunction(fun, static_argnums, static_argnames, inline)
