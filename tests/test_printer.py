@@ -110,7 +110,7 @@ class Translator:
 
     def eqn(self, eqn):
         visible = shown(eqn.primitive.name, eqn.params)
-        order = [k for k in eqn.params if k in visible] + [k for k in visible]
+        order = [k for k in eqn.params if k in visible] + list(visible)
         params = {k: self.param(visible[k]) for k in dict.fromkeys(order)}
         prim = Translated(eqn.primitive.name, set(visible))
         invars, outvars = (list(map(self.atom, vs)) for vs in (eqn.invars, eqn.outvars))
@@ -221,14 +221,17 @@ def twice_nested(x):
     return jax.jit(lambda y: jax.jit(lambda z: z * 2.0 + y)(y))(x)
 
 
+NARROW = ["int8", "int16", "uint8", "uint16", "uint32", "float16", "bfloat16", "complex64"]
+DEFAULTS = ["int32", "float32", "bool"]
+
+
 def literals_of_all_dtypes():
-    names = "int8 int16 int32 uint8 uint16 uint32 float16 float32 bfloat16 complex64 bool".split()
-    return tuple(jnp.asarray(np.asarray(1, jnp.dtype(name))) for name in names)
+    return tuple(jnp.asarray(np.asarray(1, jnp.dtype(name))) for name in (*NARROW, *DEFAULTS))
 
 
 def literal_operands(x):
-    names = "int8 int16 uint8 uint16 uint32 float16 bfloat16 complex64".split()
-    return tuple(lax.full_like(x, 0, jnp.dtype(n)) + np.asarray(3, jnp.dtype(n)) for n in names)
+    dtypes = map(jnp.dtype, NARROW)
+    return tuple(lax.full_like(x, 0, dtype) + np.asarray(3, dtype) for dtype in dtypes)
 
 
 def whiles(x):
@@ -326,7 +329,7 @@ PROGRAMS = {
     "einsum": (lambda a, b: jnp.einsum("ij,kj->ik", a, b), (M, M)),
     "constants": (lambda x: x + jnp.asarray(V) * jnp.asarray(V), (V,)),
     "constant inside": (lambda x: jnp.where(x > 0, jnp.arange(3), np.arange(3.0)), (V,)),
-    "constants twice": (lambda x, c=np.arange(3.0), d=np.ones((2, 1)): x + c + d, (V,)),
+    "constants twice": (lambda x: M + x + np.full(3, x.size), (V,)),
     "iota": (lambda: jnp.arange(4), ()),
     "index": (lambda x: x[1] + x[jnp.array([0, 2])].sum(), (V,)),
     "dynamic index": (lambda x, i: x[i], (V, 1)),

@@ -168,12 +168,12 @@ class Names:
         """Give the variables of an inner jaxpr the names of those they stand for outside."""
         if len(inner) != len(outer):
             return  # an ill-typed call, which must still print
-        lent = set()
+        lent = set()  # a name is lent once, or two inner variables would share it
         for v, like in zip(inner, outer):
-            if isinstance(v, Var) and isinstance(like, Var) and like not in lent:
-                if v not in self.names:
-                    lent.add(like)  # a name may be lent once, or two inner variables would share it
-                    self.names[v] = self[like]
+            both = isinstance(v, Var) and isinstance(like, Var)
+            if both and like not in lent and v not in self.names:
+                lent.add(like)
+                self.names[v] = self[like]
 
 
 def unused_vars(jaxpr):
@@ -200,7 +200,8 @@ LONG = 10  # an inner jaxpr with more equations is written in front, even if it 
 
 def shared_jaxprs(top):
     """{jaxpr: name} of the inner jaxprs that are written in front: the repeated and the long."""
-    visits, names = Counter(), {}
+    visits: Counter[Jaxpr] = Counter()
+    names: dict[Jaxpr, str] = {}
     queue = [top]
     for jaxpr in queue:  # breadth first; the queue grows while it is read
         visits[jaxpr] += 1
@@ -214,7 +215,8 @@ def shared_jaxprs(top):
                 queue.append(inner)
                 if name is not None:
                     names.setdefault(inner, str(name).strip("<>"))
-    shared, counts = {}, Counter()
+    shared: dict[Jaxpr, str] = {}
+    counts: Counter[str] = Counter()
     for jaxpr, n in visits.items():
         if n > 1 or (jaxpr is not top and len(jaxpr.eqns) > LONG):
             name = names.get(jaxpr, "jaxpr")
@@ -240,6 +242,8 @@ class JaxprPrinter:
         """A variable's name or a literal's number and type."""
         if isinstance(x, Var):
             return self.names[x]
+        if not isinstance(x, Literal):
+            return repr(x)  # an ill-formed jaxpr must print, too
         return f"{literal_text(x)}:{x.aval.str_short(short_dtypes=True)}"
 
     def binder(self, v):
@@ -330,28 +334,28 @@ def value_text(value):
 # ---- the methods that jaxprs, equations and variables print with ------------------------------
 
 
-def jaxpr_names(jaxpr):
-    """The names for printing a whole jaxpr."""
-    return Names(unused_vars(jaxpr), shared_jaxprs(jaxpr))
-
-
 def pretty_print(jaxpr, *, use_color=False, print_shapes=True, width=80):
     """The text of a jaxpr.
 
     use_color: with the escape codes that colour keywords and types on a terminal.
     print_shapes: with the types of variables. width: of a line.
     """
-    doc = JaxprPrinter(jaxpr_names(jaxpr), print_shapes).top(jaxpr)
-    return layout(doc, width, use_color)
+    names = Names(unused_vars(jaxpr), shared_jaxprs(jaxpr))
+    return layout(JaxprPrinter(names, print_shapes).top(jaxpr), width, use_color)
 
 
-def eqn_text(eqn, names=None):
-    """The text of one equation; names: those of the jaxpr around it."""
-    return layout(JaxprPrinter(names or Names()).eqn(eqn)).rstrip()
+def eqn_text(eqn):
+    """The text of one equation."""
+    return layout(JaxprPrinter(Names()).eqn(eqn)).rstrip()
 
 
-Jaxpr.pretty_print = pretty_print
-Jaxpr.__str__ = Jaxpr.__repr__ = lambda jaxpr: pretty_print(jaxpr)
-JaxprEqn.__str__ = JaxprEqn.__repr__ = lambda eqn: eqn_text(eqn)
-Var.__repr__ = lambda v: f"Var(id={id(v)}):{v.aval.str_short()}"
-Literal.__repr__ = lambda x: f"Literal({literal_text(x)})"
+def install(cls, **methods):
+    """Give a class of core methods that are defined here."""
+    for name, method in methods.items():
+        setattr(cls, name, method)
+
+
+install(Jaxpr, pretty_print=pretty_print, __str__=pretty_print, __repr__=pretty_print)
+install(JaxprEqn, __str__=eqn_text, __repr__=eqn_text)
+install(Var, __repr__=lambda v: f"Var(id={id(v)}):{v.aval.str_short()}")
+install(Literal, __repr__=lambda x: f"Literal({literal_text(x)})")
