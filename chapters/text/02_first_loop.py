@@ -1,0 +1,296 @@
+# %% [markdown]
+# # 02 · The first loop
+#
+# You will fit a straight line to points, the way every neural network is trained: guess, measure how
+# wrong the guess is, ask for the derivative, take a small step, repeat.
+#
+# In this chapter the whole of it is one line, and it reads as the maths does:
+#
+# ```python
+# theta - lr * grad(loss)(theta, x, y)
+# ```
+#
+# You need: Python functions, and what a derivative is. Time: about half an hour.
+#
+# JAX is four things put together: the interface of NumPy, automatic derivatives, a compiler, and
+# functions that transform functions, which you can combine freely. Here you meet the first three.
+
+# %%
+import tinyjax as jax
+import tinyjax.numpy as jnp
+import matplotlib.pyplot as plt
+import numpy as np
+import time
+
+try:
+    from tinyjax.learn import predict  # keeps your answers
+except ImportError:  # with JAX in place of tinyjax
+
+    def predict(question, answer):
+        print("No answer yet: put yours in place of the dots, run this cell, then the next.")
+
+
+# %% [markdown]
+# ## The data
+#
+# We make the data ourselves, so that we know the right answer: 100 points on the line
+# `y = 3 * x - 1`, each moved up or down a little by chance.
+#
+# Random numbers come from a **key**. The same key always gives the same numbers, so we split it:
+# one key for `x`, another one for the noise. (Chapter 04 is about keys.)
+
+# %%
+key_x, key_noise = jax.random.split(jax.random.PRNGKey(2))
+x = jax.random.normal(key_x, (100,))
+y = 3 * x - 1 + 0.1 * jax.random.normal(key_noise, (100,))
+x[:5]
+
+# %% alt="A scatter plot. The points lie close to a straight line that rises from lower left to upper right and crosses x = 0 at about minus one."
+plt.figure(figsize=(5, 3.2))
+plt.scatter(x, y, s=12)
+plt.xlabel("x")
+plt.ylabel("y")
+plt.show()
+
+# %% [markdown]
+# `x` is an `Array`. It prints and plots like a NumPy array. (In blog posts from before 2023 it is
+# called `DeviceArray`.)
+#
+# ## The model and the loss
+#
+# A line has two numbers, its slope `w` and its height `b` at zero. We keep both in one array,
+# `theta`.
+#
+# The **loss** says how wrong a theta is: the mean of the squared distances between the line and the
+# points. Small is good, zero would be perfect.
+
+# %%
+def model(theta, x):
+    w, b = theta
+    return w * x + b
+
+
+def loss(theta, x, y):
+    return jnp.mean((model(theta, x) - y) ** 2)
+
+
+theta = jnp.array([1.0, 1.0])
+loss(theta, x, y)
+
+# %% [markdown]
+# ## The gradient
+#
+# `jax.grad(loss)` is a new function. It takes the arguments of `loss` and returns the derivative with
+# respect to the first one, so here one number for `w` and one for `b`. It says how the loss changes
+# when you raise each of them a little.
+#
+# **Predict.** We are at `w = 1`, `b = 1`. The points lie on `w = 3`, `b = -1`. A step goes *against*
+# the gradient, so that the loss falls. Which way does `w` move first? And what is the sign of its
+# derivative?
+#
+# Write your answers in place of the dots. Nobody marks them; a guess you have committed to is what
+# makes the next cell worth reading. (Its output is folded away: run it, then click on the dots.)
+
+# %%
+predict("02/w-moves", ...)  # "up" or "down"
+predict("02/sign-of-the-derivative", ...)  # "+" or "-"
+
+# %% tags=["reveal"]
+gradient = jax.grad(loss)(theta, x, y)
+print("gradient:      ", gradient)
+print("after one step:", theta - 0.1 * gradient)
+
+# %% [markdown]
+# The derivative for `w` is negative: raising `w` lowers the loss. Subtracting a negative number
+# raises `w`. For `b` it is the other way round. Both move towards the line we know.
+#
+# ## The loop
+#
+# One step, as a function. The number `lr` is the **learning rate**: how far a step goes.
+
+# %%
+def update(theta, x, y, lr=0.1):
+    return theta - lr * jax.grad(loss)(theta, x, y)
+
+
+theta = jnp.array([1.0, 1.0])
+path = [theta]
+for _ in range(100):
+    theta = update(theta, x, y)
+    path.append(theta)
+
+w, b = theta
+print(f"w: {w:.2f}, b: {b:.2f}")
+
+# %% [markdown]
+# That is the line the points were made from.
+#
+# Nothing was changed in place: `update` takes a theta and returns another one. The old ones are still
+# there, in `path`, so we can draw the way we came.
+#
+# The picture shows the loss as a landscape over all lines. Every place is one line, with its slope to
+# the right and its height upwards. On each ring the loss is the same.
+
+# %% alt="Rings around the point w = 3, b = minus 1, where the loss is smallest. A trail of dots starts at w = 1, b = 1 and runs to the middle in a slight bend, in steps that get shorter."
+def draw_path(path, x, y, w_range, b_range):
+    """The rings of equal loss, and the steps of the path on them."""
+    w, b = np.meshgrid(np.linspace(*w_range, 80), np.linspace(*b_range, 80))
+    losses = np.mean((w[..., None] * np.asarray(x) + b[..., None] - np.asarray(y)) ** 2, axis=-1)
+    steps = np.array(path)
+    plt.figure(figsize=(5, 4))
+    plt.contour(w, b, losses, levels=np.geomspace(losses.min() * 1.05, losses.max(), 12))
+    plt.plot(steps[:, 0], steps[:, 1], "k.-", linewidth=1, markersize=5)
+    plt.plot(*steps[-1], "r*", markersize=12)
+    plt.gca().set_aspect("equal")
+    plt.xlabel("w")
+    plt.ylabel("b")
+    plt.show()
+
+
+draw_path(path, x, y, (0, 5), (-3, 2))
+
+# %% [markdown]
+# Each step goes straight down from where it stands, across the ring. The gradient gets small where
+# the ground gets flat. That is why the steps get shorter by themselves.
+#
+# ## How far to go
+#
+# With `lr = 0.1` we were nearly there after 30 steps. Would a learning rate eleven times as large be
+# eleven times as fast?
+#
+# **Predict.** What does the loss do in ten steps with `lr = 1.1`: does it fall faster, fall slower, or
+# grow?
+
+# %%
+predict("02/large-steps", ...)  # "faster", "slower" or "grows"
+
+# %% tags=["reveal"]
+for lr in [0.01, 0.1, 0.5, 1.1]:
+    theta = jnp.array([1.0, 1.0])
+    losses = []
+    for _ in range(10):
+        theta = update(theta, x, y, lr)
+        losses.append(loss(theta, x, y))
+    print(f"lr = {lr:4}: after 1, 5 and 10 steps", *[f"{losses[i]:10.4f}" for i in (0, 4, 9)])
+
+# %% [markdown]
+# With 1.1 every step jumps across the valley and lands higher on the other side. Too small costs
+# time, too large never arrives. If a loss of yours grows, try a smaller learning rate first.
+#
+# ## The compiler
+#
+# `jax.jit(update)` is again a function, with the same arguments and the same result. The first call
+# records what `update` does and compiles it; the calls after that run the compiled code.
+
+# %%
+fast_update = jax.jit(update)
+
+theta = jnp.array([1.0, 1.0])
+print("as written:", update(theta, x, y))
+print("compiled:  ", fast_update(theta, x, y))
+
+# %% [markdown]
+# How much faster is it? Your numbers will differ from these.
+
+# %% tags=["volatile"]
+def steps_per_second(step, steps=300):
+    theta = step(jnp.array([1.0, 1.0]), x, y)  # the first call compiles
+    start = time.perf_counter()
+    for _ in range(steps):
+        theta = step(theta, x, y)
+    theta.block_until_ready()
+    return steps / (time.perf_counter() - start)
+
+
+print(f"as written: {steps_per_second(update):10,.0f} steps per second")
+print(f"compiled:   {steps_per_second(fast_update):10,.0f} steps per second")
+
+# %% [markdown]
+# ## Your turn, with real data
+#
+# In 1929 Edwin Hubble published the distances of 24 galaxies and the speeds at which they move away
+# from us. (Source: *A relation between distance and radial velocity among extra-galactic nebulae*,
+# Proceedings of the National Academy of Sciences 15, pages 168-173, table 1. The file is
+# `data/hubble_1929.csv`.)
+#
+# Distances are in megaparsec (one is 3.26 million light years). We take the speeds in units of
+# 1,000 km/s, so that both columns are numbers near one: gradient descent likes that.
+
+# %% alt="A scatter plot of 24 galaxies. Speed grows with distance, from about zero nearby to about 1,000 kilometres per second at two megaparsec, with a wide spread."
+distance, speed = np.loadtxt(
+    "data/hubble_1929.csv", delimiter=",", skiprows=1, usecols=(1, 2), unpack=True
+)
+distance = jnp.array(distance)
+speed = jnp.array(speed) / 1000
+
+plt.figure(figsize=(5, 3.2))
+plt.scatter(distance, speed, s=16)
+plt.xlabel("distance (megaparsec)")
+plt.ylabel("speed (1,000 km/s)")
+plt.show()
+
+# %% [markdown]
+# The farther away, the faster. How fast per megaparsec? Fit the line.
+#
+# The cell below is the loop from above with two gaps. Put the right thing in place of each `...` and
+# run it. Until both are filled it says so and goes on.
+
+# %%
+theta = jnp.array([0.0, 0.0])
+hubble_path = [theta]
+for _ in range(200):
+    step = ...  # one update of theta on distance and speed, with lr=0.4
+    if step is ...:
+        print("The gap is still open: step = update(...)")
+        break
+    theta = step
+    hubble_path.append(theta)
+
+answer = ...  # the slope: which entry of theta?
+if answer is ...:
+    print("The gap is still open: answer = theta[...]")
+else:
+    print(f"{1000 * answer:.0f} km/s more for each megaparsec")
+
+# %% [markdown]
+# **Predict.** Our own data had rings that were nearly circles. Here all distances are positive, and
+# a steeper line can be made up for by a lower one. What do the rings look like now, and does the path
+# still go straight to the middle?
+
+# %%
+predict("02/rings", ...)  # "circles" or "a long valley"
+
+# %% tags=["reveal"] alt="Long narrow rings that lie aslant. The trail of dots first jumps from side to side across the valley and then creeps along its floor to the lowest point near w = 0.45, b = minus 0.04."
+theta = jnp.array([0.0, 0.0])
+hubble_path = [theta]
+for _ in range(200):
+    theta = update(theta, distance, speed, lr=0.4)
+    hubble_path.append(theta)
+
+print(f"{1000 * theta[0]:.0f} km/s more for each megaparsec")
+draw_path(hubble_path, distance, speed, (-0.1, 0.8), (-0.4, 0.4))
+
+# %% [markdown]
+# A line has a formula for its best slope and height, so here we can check the loop against it. (Most
+# models have no such formula. The loop works for them all the same.)
+
+# %%
+slope, height = np.polyfit(distance, 1000 * speed, 1)
+print(f"the loop:    {1000 * theta[0]:.1f} km/s per megaparsec, {1000 * theta[1]:.1f} km/s at zero")
+print(f"the formula: {slope:.1f} km/s per megaparsec, {height:.1f} km/s at zero")
+
+# %% [markdown]
+# Hubble's own number was about 500, by a more careful fit. Today's is about 70: his distances were
+# too small. But that speed grows with distance, as it does in a universe that expands, is in these 24
+# points.
+#
+# ## Build it yourself
+#
+# 1. Open `exercises/02_first_loop/sgd_step.py`, write the step without looking here, and let
+#    `tinyjax check sgd_step` tell you whether it is right.
+# 2. Fit a parabola: give `theta` three numbers and change `model`. What else must change? (Try it
+#    before you read on: nothing else. `grad` differentiates whatever you write.)
+# 3. Drop the height: force Hubble's line through zero. Is the slope larger or smaller?
+
+# %%
+# Your space.
