@@ -17,6 +17,8 @@ from tinyjax.core import Jaxpr, JaxprEqn, Literal, Primitive, Var
 from tinyjax.dtypes import key_fry
 from tinyjax.printer import Break, Group, Nest, layout
 
+jax.config.update("jax_pprint_use_color", False)  # JAX uses colours when it runs on a terminal
+
 # ---- from JAX's jaxprs to ours ----------------------------------------------------------------
 
 
