@@ -25,6 +25,7 @@ class Primitive:
     reverse_only: only its transpose is known. effectful: never dropped as dead code.
 
     impl(*arrays, **params)                             the value, with NumPy (Values if high)
+    eager(*values, **params)                            optional, if high: a faster way to the value
     type(*avals, **params) -> aval | [aval]             shape, dtype and weak type of the result
     linearize(nonzero, *primals, **params) -> out, push value and linear map of tangents; or
     jvp(primals, tangents, **params) -> out, tangents   the joint rule: each follows from the other
@@ -35,8 +36,7 @@ class Primitive:
     """
 
     multi = high = collective = callables = bilinear = reverse_only = effectful = False
-    dce = None
-    kernel = None
+    dce = eager = kernel = None
     hidden: tuple = ()  # parameters that jaxprs do not print
     printed: dict = {}  # constant parameters that JAX prints and tinyjax does not need
 
@@ -202,7 +202,7 @@ class EvalTrace(Trace):
         for jaxpr in inner_jaxprs(params):
             check_runnable(jaxpr)
         with active(self):
-            return prim.impl(*args, **params)
+            return (prim.eager or prim.impl)(*args, **params)
 
     def check(self, x):
         """x, which must not be a tracer: at the bottom those are leaks."""

@@ -1,0 +1,292 @@
+"""cond and switch: one of several programs, chosen by a value."""
+
+import numpy as np
+
+from tinyjax.array import Array, lift
+from tinyjax.config import current_flags
+from tinyjax.core import Var, memo, run
+from tinyjax.primitives.elementwise import lt, select_n
+from tinyjax.primitives.linear import broadcast_in_dim, convert, zeros
+from tinyjax.primitives.shaping import clamp
+from tinyjax.transforms.batching import fronts
+from tinyjax.transforms.call import fill, known, masks, undefs
+from tinyjax.transforms.flat import fun_name, lift_args
+from tinyjax.transforms.loops import Loop, trace_fun, type_differences
+from tinyjax.transforms.programs import (
+    batch_jaxpr,
+    jvp_jaxpr,
+    linearize_jaxpr,
+    spread_cts,
+    transpose_jaxpr,
+)
+from tinyjax.transforms.stage import dce, prune, stage_closed, used_inputs
+from tinyjax.tree_util import tree_flatten, tree_unflatten
+from tinyjax.util import split_list, take
+
+# ---- programs -------------------------------------------------------------------------------------
+
+
+def any_of(masks_):
+    """The union of several masks."""
+    return tuple(map(any, zip(*masks_)))
+
+
+def bind_pruned(index, xs, branches):
+    """Bind without the operands that no branch uses."""
+    used = any_of([used_inputs(b) for b in branches])
+    return cond_p.bind(index, *take(xs, used), branches=take_inputs(branches[0], branches, used))
+
+
+@memo
+def take_inputs(_, branches, mask):
+    """The branches with the inputs of the mask only."""
+    return tuple(b.replace(invars=take(b.invars, mask)) for b in branches)
+
+
+@memo
+def linearize_branches(_, branches, nz):
+    """-> forward branches, linear branches, mask of nonzero tangents out.
+
+    All branches get the same residual slots, shared by type; a branch fills those it does not use
+    with zeros.
+    """
+    out_nz = any_of([linearize_jaxpr(b, nz).nz for b in branches])
+    parts = [linearize_jaxpr(b, nz, out_nz) for b in branches]
+    n_out, n_in, slots, seats = len(out_nz), len(nz), [], []
+    for part in parts:
+        seat = []
+        for aval in part.forward.out_avals[n_out:]:
+            free = [s for s, slot in enumerate(slots) if slot == aval and s not in seat]
+            if not free:
+                free = [len(slots)]
+                slots.append(aval)
+            seat.append(free[0])
+        seats.append(seat)
+
+    def forward(part, seat):
+        def f(*xs):
+            outs, new = split_list(run(part.forward, *xs), n_out)
+            own = dict(zip(seat, new))
+            return outs + [own[s] if s in own else zeros(a) for s, a in enumerate(slots)]
+
+        return stage_closed(f, part.forward.in_avals)
+
+    def linear(part, seat):
+        def f(*args):
+            values, slot, ts = split_list(args, n_in + n_out, len(slots))
+            pool = values + [slot[s] for s in seat]
+            return run(part.linear, *[pool[i] for i in part.residuals], *ts)
+
+        ins, outs = branches[0].in_avals, branches[0].out_avals
+        return stage_closed(f, [*ins, *outs, *slots, *take(ins, nz)])
+
+    return tuple(map(forward, parts, seats)), tuple(map(linear, parts, seats)), out_nz
+
+
+@memo
+def dce_branches(_, branches, used):
+    """Branches with the used outputs and only the inputs that one of them needs; that mask."""
+    kept = [dce(b, used) for b in branches]
+    mask = any_of([prune(b)[1] for b in kept])
+    return take_inputs(kept[0], tuple(kept), mask), mask
+
+
+# ---- the card -------------------------------------------------------------------------------------
+
+
+class Cond(Loop):
+    """cond[branches] index *operands: run the branch with that number."""
+
+    program = "branches"
+
+    def impl(self, index, *xs, branches):
+        return run(branches[min(max(int(index.npy), 0), len(branches) - 1)], *xs)
+
+    def eager(self, index, *xs, branches):
+        return self.impl(index, *xs, branches=branches)
+
+    def type(self, index, *avals, branches):
+        return branches[0].out_avals
+
+    def jvp(self, primals, tangents, *, branches):
+        nz = masks(tangents[1:])
+        out_nz = any_of([jvp_jaxpr(b, nz)[1] for b in branches])
+        joint = tuple(jvp_jaxpr(b, nz, out_nz)[0] for b in branches)
+        outs = self.bind(*primals, *take(tangents[1:], nz), branches=joint)
+        outs, ts = split_list(outs, len(out_nz))
+        return outs, fill(ts, out_nz, outs)
+
+    def linearize(self, nz, index, *xs, branches):
+        nz = tuple(nz[1:])
+        forward, linear, out_nz = linearize_branches(branches[0], branches, nz)
+        pool = self.bind(index, *xs, branches=forward)
+        outs = pool[: len(out_nz)]
+
+        def push(_, *ts):
+            return fill(bind_pruned(index, [*xs, *pool, *take(ts, nz)], linear), out_nz, outs)
+
+        return outs, push
+
+    def transpose(self, cts, index, *args, branches):
+        linear, ct_nz = undefs(args), masks(cts)
+        nz = any_of([transpose_jaxpr(b, linear, ct_nz)[1] for b in branches])
+        backward = tuple(transpose_jaxpr(b, linear, ct_nz, nz)[0] for b in branches)
+        out = bind_pruned(index, known(args) + take(cts, ct_nz), backward)
+        return [None, *spread_cts(out, nz, args)]
+
+    def batch(self, axis, vals, dims, /, *, branches):
+        vals, dims = fronts(vals, dims)
+        if dims[0] is None:
+            none = (False,) * len(branches[0].outvars)
+            found = [batch_jaxpr(b, axis, dims[1:], none)[1] for b in branches]
+            force = any_of([[d == 0 for d in ds] for ds in found])
+            batched = [batch_jaxpr(b, axis, dims[1:], force) for b in branches]
+            return self.bind(*vals, branches=tuple(b for b, _ in batched)), batched[0][1]
+        return self.batch_by_select(axis, vals, dims, branches)
+
+    def batch_by_select(self, axis, vals, dims, branches):
+        """A batched index: run all branches, each on its own lanes, and select."""
+        force = (True,) * len(branches[0].outvars)
+        index, *xs = vals
+        lanes = [lane_mask(index, n, len(branches)) for n in range(len(branches))]
+        outs = []
+        for branch, mask in zip(branches, lanes):
+            batched, _ = batch_jaxpr(branch, axis, dims[1:], force)
+            outs.append(run(batched, *xs))
+        best = outs[-1]
+        for mask, out in reversed(list(zip(lanes[:-1], outs[:-1]))):
+            best = [
+                select_n(broadcast_in_dim(mask, b.shape, [0]), b, o) for o, b in zip(out, best)
+            ]
+        return best, [0] * len(best)
+
+    def dce(self, eqn, used):
+        branches, mask = dce_branches(
+            eqn.params["branches"][0], eqn.params["branches"], tuple(used)
+        )
+        return eqn.replace(
+            invars=[eqn.invars[0], *take(eqn.invars[1:], mask)],
+            params={"branches": branches},
+            outvars=take(eqn.outvars, used),
+        )
+
+
+def lane_mask(index, n, count):
+    """Which lanes take branch n, counting numbers that are too small or too large as the ends."""
+    return lt(index, Array(np.asarray(n + 1, index.dtype), literal=True))
+
+
+cond_p = Cond("cond")
+
+# ---- the functions --------------------------------------------------------------------------------
+
+
+def cond(pred, true_fun, false_fun, *operands, operand=None):
+    """true_fun(*operands) if pred holds, else false_fun(*operands).
+
+    Args:
+      pred: boolean (or numeric) scalar. Under vmap, with a batched pred, both branches run.
+      true_fun, false_fun: functions whose results agree in structure, shapes and dtypes.
+      operands: their arguments, pytrees.
+
+    Raises TypeError when pred is no scalar or the results differ in type.
+
+    >>> from tinyjax import lax
+    >>> lax.cond(True, lambda x: x + 1, lambda x: x - 1, 5)
+    Array(6, dtype=int32, weak_type=True)
+    """
+    if not (callable(true_fun) and callable(false_fun)):
+        raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
+    if operand is not None:
+        operands = (operand,)
+    value = lift_pred(pred)
+    if current_flags().disable_jit:
+        return true_fun(*operands) if bool(value) else false_fun(*operands)
+    if value.dtype != np.bool_:
+        value = convert(value, np.dtype(bool)) if value.literal else value != 0
+    index = convert(value, np.dtype(np.int32))
+    return choose(index, [false_fun, true_fun], operands, ("false_fun", "true_fun"))
+
+
+def lift_pred(pred):
+    """The predicate as a scalar Value."""
+    try:
+        value = lift(pred)
+    except TypeError:
+        raise TypeError(f"Pred type must be either boolean or number, got {pred!r}.") from None
+    if value.shape:
+        raise TypeError(
+            f"Pred must be a scalar, got {pred} of shape {value.shape}. To choose element by "
+            "element use jnp.where(pred, a, b)."
+        )
+    return value
+
+
+def switch(index, branches, *operands, operand=None):
+    """branches[index](*operands), with index clamped to the existing ones.
+
+    Args:
+      index: integer scalar.
+      branches: functions whose results agree in structure, shapes and dtypes.
+      operands: their arguments, pytrees.
+
+    >>> from tinyjax import lax
+    >>> lax.switch(1, [lambda x: x, lambda x: x * 10], 5)
+    Array(50, dtype=int32, weak_type=True)
+    """
+    branches = list(branches)
+    if not branches:
+        raise ValueError("Empty branch sequence: lax.switch needs at least one function.")
+    if not all(map(callable, branches)):
+        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+    if operand is not None:
+        operands = (operand,)
+    value = lift(index)
+    if value.shape:
+        raise TypeError(f"Branch index must be scalar, got {index} of shape {value.shape}.")
+    if value.dtype.kind not in "iu":
+        raise TypeError(f"Index type must be an integer, got {value.dtype}.")
+    if len(branches) == 1:
+        return branches[0](*operands)
+    value = convert(value, np.dtype(np.int32))
+    low, high = (Array(np.asarray(n, np.int32), literal=True) for n in (0, len(branches) - 1))
+    value = clamp(low, value, high)
+    if current_flags().disable_jit:
+        return branches[int(value)](*operands)
+    return choose(value, branches, operands, [f"branch {i}" for i in range(len(branches))])
+
+
+def choose(index, branches, operands, names):
+    """Trace all branches with common operands, and bind."""
+    leaves, in_tree = tree_flatten(operands)
+    xs = lift_args(leaves, "cond", "operand")
+    avals = [x.aval for x in xs]
+    traced = [trace_fun(f, avals, in_tree, fun_name(f)) for f in branches]
+    first, _, tree = traced[0]
+    for (jaxpr, _, other), name in zip(traced[1:], names[1:]):
+        differences = type_differences(
+            tree, first.out_avals, other, jaxpr.out_avals, names[0], name
+        )
+        if differences:
+            raise TypeError(
+                f"{names[-1]} and {names[0]} output must have identical types, but they differ:\n"
+                + "\n".join(differences)
+            )
+    captured = [c for _, cs, _ in traced for c in cs]
+    programs = tuple(
+        with_all_captured(jaxpr, i, [cs for _, cs, _ in traced])
+        for i, (jaxpr, _, _) in enumerate(traced)
+    )
+    outs = cond_p.bind(index, *captured, *xs, branches=programs)
+    return tree_unflatten(tree, outs)
+
+
+def with_all_captured(jaxpr, i, captured):
+    """The program of branch i, taking the captured values of all branches."""
+    own, rest = split_list(jaxpr.invars, len(captured[i]))
+    invars = []
+    for j, values in enumerate(captured):
+        invars += own if i == j else [Var(c.aval) for c in values]
+    return jaxpr.replace(invars=invars + rest)
+
+

@@ -1,0 +1,85 @@
+"""What control flow primitives share: tracing their functions, compiling one of them at once."""
+
+from tinyjax import dtypes
+from tinyjax.compiler import compile_jaxpr
+from tinyjax.config import current_flags
+from tinyjax.core import Jaxpr, JaxprEqn, Var, memo
+from tinyjax.primitives.linear import convert
+from tinyjax.transforms.call import Higher
+from tinyjax.transforms.flat import FlatFun, fun_name
+from tinyjax.transforms.stage import stage
+from tinyjax.tree_util import equality_errors, keystr, tree_flatten_with_path
+
+
+class Loop(Higher):
+    """A control flow primitive. Outside of jit it is compiled as a program of one equation."""
+
+    program = ""  # the parameter that holds its first jaxpr
+
+    def eager(self, *args, **params):
+        if current_flags().disable_jit:
+            return self.impl(*args, **params)
+        first = params[self.program]
+        first = first[0] if isinstance(first, tuple) else first
+        rest = tuple((k, v) for k, v in params.items() if k != self.program)
+        avals = tuple(a.aval for a in args)
+        return compile_jaxpr(alone(first, self, params[self.program], rest, avals), self.name)(args)
+
+
+@memo
+def alone(_, prim, program, rest, avals):
+    """The program that consists of one equation."""
+    params = dict(rest) | {prim.program: program}
+    invars = [Var(a) for a in avals]
+    outvars = [Var(a) for a in prim.type(*avals, **params)]
+    return Jaxpr(invars, [JaxprEqn(prim, invars, params, outvars)], outvars)
+
+
+def trace_fun(f, avals, in_tree, name=None):
+    """Stage a function of pytrees -> jaxpr, captured values (its first inputs), output structure."""
+    flat = FlatFun(f, in_tree, name or fun_name(f))
+    jaxpr, captured = stage(flat, avals, flat.name, hoist=True)
+    return jaxpr, captured, flat.out_tree
+
+
+# ---- comparing types of carries and branches ----------------------------------------------------
+
+
+def type_differences(tree_in, avals_in, tree_out, avals_out, name_in, name_out):
+    """Lines that say which leaves of two trees of types differ, and how; empty if none do."""
+    if tree_in != tree_out:
+        a, b = tree_in.unflatten(avals_in), tree_out.unflatten(avals_out)
+        return [
+            f"  * {name_in}{keystr(path)} is {one} but {name_out} has {two} there, so {why}"
+            for path, one, two, why in equality_errors(a, b)
+        ] or [f"  * {name_in} has structure {tree_in} but {name_out} has {tree_out}"]
+    paths = [p for p, _ in tree_flatten_with_path(tree_in.unflatten(avals_in))[0]]
+    return [
+        f"  * {name_in}{keystr(p)} has type {a.str_short()} but {name_out} has "
+        f"{b.str_short()} there{how_they_differ(a, b)}"
+        for p, a, b in zip(paths, avals_in, avals_out)
+        if not a.matches(b)
+    ]
+
+
+def how_they_differ(a, b):
+    """', so the shapes differ' and so on."""
+    parts = [n for n, x, y in (("dtypes", a.dtype, b.dtype), ("shapes", a.shape, b.shape)) if x != y]
+    return f", so the {' and the '.join(parts)} differ"
+
+
+
+
+def promote_weak(carry, out_avals):
+    """Weakly typed carries at the dtype that the body's results need; None if nothing changes."""
+    promoted = [
+        promote_one(c, a) if c.weak_type and c.shape == a.shape else c
+        for c, a in zip(carry, out_avals)
+    ]
+    return None if all(p is c for p, c in zip(promoted, carry)) else promoted
+
+
+def promote_one(carry, out):
+    """One weakly typed carry at the common dtype of it and what came out."""
+    dtype, weak = dtypes.lattice_result_type(carry, out)
+    return carry if dtype == carry.dtype else convert(carry, dtype, weak)

@@ -1,0 +1,266 @@
+"""while_loop and fori_loop: loops whose number of steps may depend on values."""
+
+import numpy as np
+
+from tinyjax import dtypes
+from tinyjax.array import Array, lift
+from tinyjax.core import Tracer, Var, Zero, memo, run
+from tinyjax.primitives.elementwise import add, lt, select_n
+from tinyjax.primitives.linear import broadcast, broadcast_in_dim, convert, instantiate
+from tinyjax.primitives.reducing import reduce_or_p
+from tinyjax.transforms.batching import fronts
+from tinyjax.transforms.call import fill, masks
+from tinyjax.transforms.flat import lift_args
+from tinyjax.transforms.loops import Loop, promote_weak, trace_fun, type_differences
+from tinyjax.transforms.programs import batch_jaxpr, jvp_jaxpr
+from tinyjax.transforms.scan import scan
+from tinyjax.transforms.stage import stage_closed
+from tinyjax.tree_util import tree_flatten, tree_structure, tree_unflatten, treedef_tuple
+from tinyjax.util import fixpoint, split_list, take
+
+
+@memo
+def jvp_while(body, cond, nz, n_body):
+    """-> masks of constants and (completed) carries with tangents, joint cond and body."""
+    const_nz, carry_nz = nz[:n_body], nz[n_body:]
+    carry_nz = fixpoint(lambda k: jvp_jaxpr(body, const_nz + k, k)[1], carry_nz)
+    joint, _ = jvp_jaxpr(body, const_nz + carry_nz, carry_nz)
+    b, k, tb, tk = split_list(joint.invars, n_body, len(carry_nz), sum(const_nz))
+    joint_cond = cond.replace(invars=cond.invars + [Var(v.aval) for v in tk])
+    return const_nz, carry_nz, joint_cond, joint.replace(invars=b + tb + k + tk)
+
+
+@memo
+def batched_predicate(cond, body, n_cond):
+    """Go on while any predicate holds; carries whose own predicate fails stay as they are."""
+
+    def any_cond(*args):
+        (p,) = run(cond, *args)
+        return [reduce_or_p.bind(p, axes=(0,))]
+
+    def guarded_body(*args):
+        n = len(args) - len(body.outvars)
+        cond_consts, body_consts, carry = split_list(args, n_cond, n - n_cond)
+        (p,) = run(cond, *cond_consts, *carry)
+        new = run(body, *body_consts, *carry)
+        return [select_n(broadcast_in_dim(p, v.shape, [0]), o, v) for o, v in zip(carry, new)]
+
+    avals = [*cond.in_avals[:n_cond], *body.in_avals]
+    return stage_closed(any_cond, cond.in_avals), stage_closed(guarded_body, avals)
+
+
+class While(Loop):
+    """while[body_jaxpr body_nconsts cond_jaxpr cond_nconsts] cond consts, body consts, carry."""
+
+    program = "body_jaxpr"
+
+    def impl(self, *args, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
+        cond_consts, body_consts, carry = split_list(args, cond_nconsts, body_nconsts)
+        while run(cond_jaxpr, *cond_consts, *carry)[0].npy:
+            carry = run(body_jaxpr, *body_consts, *carry)
+        return carry
+
+    def type(self, *avals, body_jaxpr, **_):
+        return body_jaxpr.out_avals
+
+    def jvp(self, primals, tangents, *, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
+        nz = masks(tangents)[cond_nconsts:]
+        const_nz, carry_nz, cond, body = jvp_while(body_jaxpr, cond_jaxpr, nz, body_nconsts)
+        cond_consts, body_consts, carry = split_list(primals, cond_nconsts, body_nconsts)
+        _, t_consts, t_carry = split_list(tangents, cond_nconsts, body_nconsts)
+        t_consts = take(t_consts, const_nz)
+        t_carry = [instantiate(t) for t in take(t_carry, carry_nz)]
+        outs = self.bind(
+            *[*cond_consts, *body_consts, *t_consts, *carry, *t_carry],
+            cond_jaxpr=cond,
+            body_jaxpr=body,
+            cond_nconsts=cond_nconsts,
+            body_nconsts=body_nconsts + len(t_consts),
+        )
+        outs, ts = split_list(outs, len(carry))
+        return outs, fill(ts, carry_nz, outs)
+
+    def linearize(self, nz, *xs, **params):
+        outs = self.bind(*xs, **params)
+        n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
+        moving = jvp_while(params["body_jaxpr"], params["cond_jaxpr"], tuple(nz[n_cond:]), n_body)
+
+        def push(*ts):  # runs the loop again, and cannot be transposed
+            if not any(moving[1]):
+                return [Zero(o.aval) for o in outs]
+            return self.jvp(xs, ts, **params)[1]
+
+        return outs, push
+
+    def transpose(self, cts, *args, **params):
+        raise ValueError(
+            "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with "
+            "dynamic start/stop values: it would have to store every step, of a number that is not "
+            "known. Try using lax.scan, or using fori_loop with static start/stop."
+        )
+
+    def batch(self, axis, vals, dims, /, *, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
+        vals, dims = fronts(vals, dims)
+        cond_dims, body_dims, carry_dims = split_list(dims, cond_nconsts, body_nconsts)
+
+        def as_dims(mask):
+            return tuple(0 if b else None for b in mask)
+
+        def cond_for(carry):
+            return batch_jaxpr(cond_jaxpr, axis, tuple(cond_dims) + as_dims(carry), (False,))
+
+        def body_for(carry):
+            return batch_jaxpr(body_jaxpr, axis, tuple(body_dims) + as_dims(carry), carry)
+
+        def step(carry):
+            if cond_for(carry)[1][0] == 0:
+                return [True] * len(carry)  # lanes end at different steps
+            return [d == 0 for d in body_for(carry)[1]]
+
+        carry_mask = fixpoint(step, tuple(d == 0 for d in carry_dims))
+        cond_consts, body_consts, carry = split_list(vals, cond_nconsts, body_nconsts)
+        carry = [
+            broadcast(v, (axis.size,)) if b and d is None else v
+            for v, b, d in zip(carry, carry_mask, carry_dims)
+        ]
+        (cond, pred_dims), (body, _) = cond_for(carry_mask), body_for(carry_mask)
+        consts = [*cond_consts, *body_consts]
+        if pred_dims[0] is not None:
+            cond, body = batched_predicate(cond, body, cond_nconsts)
+            consts = [*cond_consts, *consts]
+            body_nconsts += cond_nconsts
+        outs = self.bind(
+            *[*consts, *carry],
+            cond_jaxpr=cond,
+            body_jaxpr=body,
+            cond_nconsts=cond_nconsts,
+            body_nconsts=body_nconsts,
+        )
+        return outs, as_dims(carry_mask)
+
+
+while_p = While("while")
+
+# ---- the functions --------------------------------------------------------------------------------
+
+
+def while_loop(cond_fun, body_fun, init_val):
+    """Repeat body_fun while cond_fun holds.
+
+    Args:
+      cond_fun: function of the carry that returns a boolean scalar.
+      body_fun: function of the carry that returns a new one, of the same structure and types.
+      init_val: first carry, a pytree.
+
+    Returns the last carry. Raises TypeError when cond_fun returns no boolean scalar or body_fun
+    changes the type of the carry. Forward-mode derivatives only.
+
+    >>> from tinyjax import lax
+    >>> lax.while_loop(lambda x: x < 100, lambda x: x * 2, 1)
+    Array(128, dtype=int32, weak_type=True)
+    """
+    if not (callable(cond_fun) and callable(body_fun)):
+        raise TypeError("lax.while_loop: body_fun and cond_fun arguments should be callable.")
+    leaves, tree = tree_flatten(init_val)
+    carry, in_tree = lift_args(leaves, "while_loop", "init_val"), treedef_tuple([tree])
+    while True:
+        avals = [c.aval for c in carry]
+        cond, cond_consts, cond_tree = trace_fun(cond_fun, avals, in_tree)
+        body, body_consts, body_tree = trace_fun(body_fun, avals, in_tree)
+        promoted = promote_weak(carry, body.out_avals) if body_tree == tree else None
+        if promoted is None:
+            break
+        carry = promoted
+    if cond_tree != tree_structure(0):
+        raise TypeError(f"cond_fun must return a boolean scalar, but got pytree {cond_tree}.")
+    if cond.out_avals[0].shape or cond.out_avals[0].dtype != np.bool_:
+        raise TypeError(
+            "cond_fun must return a boolean scalar, but got output type(s) "
+            f"{cond.out_avals[0].str_short()}."
+        )
+    differences = type_differences(tree, avals, body_tree, body.out_avals, "input", "output")
+    if differences:
+        raise TypeError(
+            "while_loop body function carry input and carry output must have equal types, but "
+            "they differ:\n" + "\n".join(differences)
+        )
+    outs = while_p.bind(
+        *[*cond_consts, *body_consts, *carry],
+        cond_jaxpr=cond,
+        body_jaxpr=body,
+        cond_nconsts=len(cond_consts),
+        body_nconsts=len(body_consts),
+    )
+    return tree_unflatten(tree, outs)
+
+
+def fori_loop(lower, upper, body_fun, init_val, *, unroll=None):
+    """Repeat val = body_fun(i, val) for i from lower to upper (excluded).
+
+    Args:
+      lower, upper: integers. When both are Python ints the loop can be differentiated in reverse
+        mode; otherwise it becomes a while_loop.
+      body_fun: function (i, val) -> new val, of the same structure and types.
+      init_val: first val, a pytree.
+      unroll: accepted as JAX's.
+
+    Returns the last val.
+
+    >>> from tinyjax import lax
+    >>> lax.fori_loop(0, 5, lambda i, total: total + i, 0)
+    Array(10, dtype=int32)
+    """
+    if not callable(body_fun):
+        raise TypeError("lax.fori_loop: body_fun argument should be callable.")
+    dtype = loop_dtype(lower, upper)
+    low, high = convert(lift(lower), dtype), convert(lift(upper), dtype)
+    known = [static_value(b) for b in (lower, upper)]
+    if all(k is not None for k in known):
+        return fori_scan(max(known[1] - known[0], 0), lower, body_fun, init_val)
+    one = Array(np.ones((), dtype), literal=True)
+
+    def cond(carry):
+        i, stop, _ = carry
+        return lt(i, stop)
+
+    def body(carry):
+        i, stop, val = carry
+        return add(i, one), stop, body_fun(i, val)
+
+    return while_loop(cond, body, (low, high, init_val))[2]
+
+
+def fori_scan(length, lower, body_fun, init_val):
+    """A loop of known length, as a scan that carries the index."""
+
+    def step(carry, _):
+        i, val = carry
+        one = Array(np.ones((), i.dtype), literal=True)
+        return (add(i, one), body_fun(i, val)), None
+
+    return scan(step, (lower, init_val), None, length)[0][1]
+
+
+def loop_dtype(lower, upper):
+    """The dtype of the loop index; TypeError unless both bounds are integer scalars."""
+    for name, bound in (("lower", lower), ("upper", upper)):
+        value = lift(bound)
+        if value.shape or not dtypes.issubdtype(value.dtype, np.integer):
+            raise TypeError(
+                f"lower and upper arguments to fori_loop must be integer scalars, got {name} of "
+                f"type {value.aval.str_short()}."
+            )
+    a, b = lift(lower), lift(upper)
+    dtype, _ = dtypes.lattice_result_type(a, b)
+    if not (a.weak_type or b.weak_type) and a.dtype != b.dtype:
+        raise TypeError(
+            f"lower and upper arguments to fori_loop must have equal types, got {a.dtype} and "
+            f"{b.dtype}"
+        )
+    return dtype
+
+
+def static_value(bound):
+    """The loop bound as an int, or None while it is traced."""
+    bound = bound.concrete() if isinstance(bound, Tracer) and bound.trace.alive else bound
+    return None if bound is None else int(bound)
