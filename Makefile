@@ -15,6 +15,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 JOBS ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help learn test check lint chapters site serve lock clean

@@ -126,9 +126,7 @@ def test_the_stored_notebook_ran_in_order_and_names_no_place(text):
 
 def test_change_imports():
     source = "import tinyjax as jax\nimport tinyjax.numpy as jnp\nfrom tinyjax import lax\n"
-    assert change_imports(source) == (
-        "import jax\nimport jax.numpy as jnp\nfrom jax import lax\n"
-    )
+    assert change_imports(source) == ("import jax\nimport jax.numpy as jnp\nfrom jax import lax\n")
 
 
 def test_the_comparison_sees_differences():
@@ -144,8 +142,6 @@ def test_hubble_table():
     import numpy as np
 
     path = CHAPTERS / "data" / "hubble_1929.csv"
-    distance, velocity = np.loadtxt(
-        path, delimiter=",", skiprows=1, usecols=(1, 2), unpack=True
-    )
+    distance, velocity = np.loadtxt(path, delimiter=",", skiprows=1, usecols=(1, 2), unpack=True)
     assert distance.shape == (24,)
     assert np.polyfit(distance, velocity, 1) == pytest.approx([454.16, -40.78], abs=0.005)

@@ -43,7 +43,7 @@ except ImportError:  # with JAX in place of tinyjax
 key_x, key_noise = jax.random.split(jax.random.PRNGKey(2))
 x = jax.random.normal(key_x, (100,))
 y = 3 * x - 1 + 0.1 * jax.random.normal(key_noise, (100,))
-x[:5]
+x[:4]
 
 # %% alt="A scatter plot. The points lie close to a straight line that rises from lower left to upper right and crosses x = 0 at about minus one."
 plt.figure(figsize=(5, 3.2))

@@ -21,4 +21,4 @@ def third_derivative(f):
 if __name__ == "__main__":
     from tinyjax.learn.cli import main
 
-    main(["check", "third_derivative"])
+    raise SystemExit(main(["check", "third_derivative"]))

@@ -29,4 +29,4 @@ def sgd_step(theta, x, y, lr):
 if __name__ == "__main__":
     from tinyjax.learn.cli import main
 
-    main(["check", "sgd_step"])
+    raise SystemExit(main(["check", "sgd_step"]))

@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 
 SECONDS = 60  # a chapter that runs longer is too long
 
-# --- Text to notebook ------------------------------------------------------------------------------
+# --- Text to notebook ----------------------------------------------------------------------------
 
 
 def read_text(path: Path) -> NotebookNode:
@@ -35,7 +35,7 @@ def read_text(path: Path) -> NotebookNode:
 
 
 def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
-    """Runs a notebook in a kernel of its own that is started in `folder`; the same, with outputs."""
+    """Runs a notebook in a kernel of its own, started in `folder`; the same, with outputs."""
     client = NotebookClient(
         notebook,
         timeout=SECONDS,
@@ -49,7 +49,7 @@ def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
     return notebook
 
 
-# --- With JAX in place of tinyjax ------------------------------------------------------------------
+# --- With JAX in place of tinyjax ----------------------------------------------------------------
 
 
 def on_jax(notebook: NotebookNode) -> NotebookNode:
@@ -72,7 +72,7 @@ def change_imports(source: str) -> str:
     )
 
 
-# --- The command -----------------------------------------------------------------------------------
+# --- The command ---------------------------------------------------------------------------------
 
 
 def build(text: Path) -> Path:

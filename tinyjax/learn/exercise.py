@@ -144,7 +144,7 @@ class Exercise:
             f"# %% [markdown]\n{statement}\n\n# %%\n{given}\n\n\n{stub}\n\n\n# %%\n"
             'if __name__ == "__main__":\n'
             "    from tinyjax.learn.cli import main\n\n"
-            f'    main(["check", "{self.name}"])\n'
+            f'    raise SystemExit(main(["check", "{self.name}"]))\n'
         )
 
     @property

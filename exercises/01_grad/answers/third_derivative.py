@@ -41,7 +41,7 @@ def draw(rng):
     """A random polynomial of degree five and a point."""
     return {
         "coefficients": [float(c) for c in rng.normal(size=6).round(2)],
-        "x": float(rng.uniform(0.5, 1.5).round(2)),
+        "x": round(rng.uniform(0.5, 1.5), 2),
     }
 
 

@@ -57,7 +57,7 @@ def draw(rng):
         "theta": rng.normal(size=2).round(2).astype(np.float32),
         "x": rng.normal(1.0, 1.0, size=5).round(2).astype(np.float32),
         "y": rng.normal(size=5).round(2).astype(np.float32),
-        "lr": float(rng.uniform(0.02, 0.3).round(3)),
+        "lr": round(rng.uniform(0.02, 0.3), 3),
     }
 
 

@@ -1,0 +1,47 @@
+"""A MkDocs hook: each executed notebook of chapters/ becomes a page, its figures become files.
+
+nbconvert's Markdown exporter does the work; `chapter.md.j2` beside this file says how a cell looks.
+"""
+
+import posixpath
+from pathlib import Path
+
+import nbformat
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+from nbconvert import MarkdownExporter
+from nbformat import NotebookNode
+
+TEMPLATE = Path(__file__).with_name("chapter.md.j2")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds a page and its figures for every notebook."""
+    for path in sorted((Path(config.config_file_path).parent / "chapters").glob("*.ipynb")):
+        page, figures = render(nbformat.read(path, as_version=4), path.stem)
+        files.append(File.generated(config, f"chapters/{path.stem}.md", content=page))
+        for name, data in figures.items():
+            files.append(File.generated(config, posixpath.join("chapters", name), content=data))
+    return files
+
+
+def render(notebook: NotebookNode, stem: str) -> tuple[str, dict[str, bytes]]:
+    """The Markdown of a notebook, and its figures by file name."""
+    for cell in notebook.cells:
+        check_figures(cell, stem)
+    notebook.cells = [cell for cell in notebook.cells if cell.source.strip()]
+    exporter = MarkdownExporter(template_file=str(TEMPLATE))
+    page, resources = exporter.from_notebook_node(
+        notebook, {"unique_key": stem, "metadata": {"name": stem}}
+    )
+    return page, resources["outputs"]
+
+
+def check_figures(cell: NotebookNode, stem: str) -> None:
+    """A figure that cannot be heard does not build."""
+    outputs = cell.get("outputs", [])
+    if any("image/png" in output.get("data", {}) for output in outputs) and not cell.metadata.get(
+        "alt"
+    ):
+        raise PluginError(f"{stem}: the figure of this cell has no alt text:\n{cell.source}")
