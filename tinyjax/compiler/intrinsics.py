@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
-from tinyjax.compiler import vector_math, vector_trig
+from tinyjax.compiler import vector_math, vector_special, vector_trig
 from tinyjax.compiler.signature import BITS, SIGNED_CODES, UNSIGNED_CODES, is_float, is_integer, is_signed
 from tinyjax.compiler.vector_ir import Num, llvm_type, where
 
@@ -353,14 +353,14 @@ INTRINSICS["integer_pow"] = Intrinsic(
 # ------------------------------------------------------------------------------------------------ mathematics
 
 
-def _define_math() -> None:
-    """Every public function of the vector mathematics that takes and returns ``Num``."""
-    for module, names in {
-        vector_math: ("exp", "exp2", "expm1", "log", "log2", "log1p", "tanh", "logistic"),
-        vector_trig: ("sin", "cos"),
-    }.items():
-        for name in names:
-            define(name, 1, is_float, getattr(module, name))
-
-
-_define_math()
+MATHEMATICS = {
+    vector_math: (
+        "exp", "exp2", "expm1", "log", "log2", "log1p",
+        "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "logistic",
+    ),
+    vector_trig: ("sin", "cos", "tan", "asin", "acos", "atan", "atan2"),
+    vector_special: ("erf", "erfc", "erf_inv", "rsqrt", "cbrt", "pow"),
+}  # fmt: skip
+for _module, _words in MATHEMATICS.items():
+    for _name in _words:
+        define(_name, 2 if _name in ("atan2", "pow") else 1, is_float, getattr(_module, _name))

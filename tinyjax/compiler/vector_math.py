@@ -172,6 +172,36 @@ def log1p(x: Num) -> Num:
 
 # ------------------------------------------------------------------------------------------------ hyperbolic functions
 
+# sinh(x) = x + x**3 * P(x**2) on |x| <= 1
+SINH_F32 = (
+    2.80628026e-6, 0.00019838102, 0.00833333968, 0.166666666,
+)  # fmt: skip
+SINH_F64 = (
+    7.746178593018827489e-13, 1.605767962380163775e-10, 2.505211769590782357e-8, 2.7557319191381817e-6,
+    0.0001984126984132419792, 0.008333333333333299355, 0.166666666666666667,
+)  # fmt: skip
+
+
+def _half_exp(a: Num) -> Num:
+    """exp(a) / 2 for a >= 0, finite as long as the result is."""
+    r, i = _exp_reduce(clamp(a, 0.0, 90.0 if a.code == "f32" else 711.0))
+    return scale(_expm1_reduced(r) + 1.0, i - 1)
+
+
+def sinh(x: Num) -> Num:
+    """Hyperbolic sine."""
+    a = x.abs()
+    half = _half_exp(a)
+    z = x * x
+    small = (poly(z, SINH_F32 if x.code == "f32" else SINH_F64) * z).muladd(x, x)
+    return where(a < 1.0, small, (half - 0.25 / half).copysign(x))
+
+
+def cosh(x: Num) -> Num:
+    """Hyperbolic cosine."""
+    half = _half_exp(x.abs())
+    return half + 0.25 / half
+
 
 def tanh(x: Num) -> Num:
     """Hyperbolic tangent."""
@@ -183,3 +213,31 @@ def logistic(x: Num) -> Num:
     """1 / (1 + exp(-x)); neither end overflows."""
     e = exp(-x.abs())
     return where(x < 0.0, e, 1.0) / (e + 1.0)
+
+
+def _log1p_or_double(u: Num, large: Num) -> Num:
+    """log(1 + u), or log(2 * u) where ``large`` holds (u so large that 1 + u == u)."""
+    return log1p(u) + where(large, u.const(LN_2), 0.0)
+
+
+def asinh(x: Num) -> Num:
+    """Inverse hyperbolic sine."""
+    a = x.abs()
+    large = a > (2.0**26 if x.code == "f32" else 2.0**54)
+    square = a * a
+    u = a + square / ((square + 1.0).sqrt() + 1.0)
+    return _log1p_or_double(where(large, a, u), large).copysign(x)
+
+
+def acosh(x: Num) -> Num:
+    """Inverse hyperbolic cosine; NaN below 1."""
+    large = x > (2.0**26 if x.code == "f32" else 2.0**54)
+    t = x - 1.0
+    u = t + (t * (t + 2.0)).sqrt()
+    return where(x < 1.0, NAN, _log1p_or_double(where(large, x, u), large))
+
+
+def atanh(x: Num) -> Num:
+    """Inverse hyperbolic tangent; infinite at 1, NaN beyond."""
+    a = x.abs()
+    return (log1p(a * 2.0 / (1.0 - a)) * 0.5).copysign(x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tinyjax.compiler.vector_ir import Num, poly
+from tinyjax.compiler.vector_ir import Num, poly, where
 from tinyjax.compiler.vector_math import round_to_int
 
 TWO_OVER_PI = 0.6366197723675814
@@ -32,15 +32,20 @@ def _quadrant(x: Num) -> tuple[Num, Num]:
     return n.muladd(-5.39030285815811905290e-15, r), q
 
 
-def _sin_of_quadrant(r: Num, q: Num) -> Num:
-    """sin(q * pi / 2 + r)."""
+def _sin_cos_reduced(r: Num) -> tuple[Num, Num]:
+    """Sine and cosine of |r| <= pi / 4."""
     f32 = r.code == "f32"
     z = r * r
     s = (poly(z, SIN_F32 if f32 else SIN_F64) * z).muladd(r, r)
     c = (poly(z, COS_F32 if f32 else COS_F64) * z).muladd(z, z.muladd(-0.5, 1.0))
-    odd = (q & 1) != 0
-    value = r.new(r.builder.select(odd.value, c.value, s.value))
-    sign = (q & 2) << (30 if f32 else 62)
+    return s, c
+
+
+def _sin_of_quadrant(r: Num, q: Num) -> Num:
+    """sin(q * pi / 2 + r)."""
+    s, c = _sin_cos_reduced(r)
+    value = where((q & 1) != 0, c, s)
+    sign = (q & 2) << (30 if r.code == "f32" else 62)
     return (value.bits() ^ sign).as_float()
 
 
@@ -54,3 +59,96 @@ def cos(x: Num) -> Num:
     """Cosine."""
     r, q = _quadrant(x)
     return _sin_of_quadrant(r, q + 1)
+
+
+def tan(x: Num) -> Num:
+    """Tangent."""
+    r, q = _quadrant(x)
+    s, c = _sin_cos_reduced(r)
+    odd = (q & 1) != 0
+    return where(odd, -c, s) / where(odd, s, c)
+
+
+# ------------------------------------------------------------------------------------------------ inverse functions
+
+# asin(s) = s + s * z * P(z), z = s**2, on |s| <= 1/2
+ASIN_F32 = (
+    0.0336908472, 0.0171492384, 0.0311006627, 0.0445994015, 0.0750009454, 0.166666663,
+)  # fmt: skip
+ASIN_F64 = (
+    0.02875785136742156471, -0.01485188707124720322, 0.01740087944269402244, 0.0054575067186403583,
+    0.01032281435018577929, 0.0114791774151849059, 0.0139712129735529333, 0.01735239272086997294,
+    0.02237217294214988787, 0.03038194413853124729, 0.04464285714635542978, 0.07499999999998432933,
+    0.1666666666666666783,
+)  # fmt: skip
+# atan(s) = s + s * z * P(z), z = s**2, on |s| <= tan(pi / 8)
+ATAN_F32 = (
+    -0.0645192821, 0.107437315, -0.142639556, 0.199995405, -0.333333318,
+)  # fmt: skip
+ATAN_F64 = (
+    -0.01917688711906225899, 0.0392316582955871913, -0.05085449737940259861, 0.05858148912802209882,
+    -0.06664511447381948, 0.07692183190826086564, -0.0909090457812390189, 0.1111111101525636173,
+    -0.1428571428466654292, 0.1999999999999552068, -0.3333333333333333016,
+)  # fmt: skip
+
+PI = 3.141592653589793
+HALF_PI = 1.5707963267948966
+PI_LOW = 1.2246467991473532e-16  # pi minus its float64
+HALF_PI_LOW_F32 = -4.371139000186241e-08  # pi / 2 minus its float32
+TAN_PI_8 = 0.4142135623730950
+TAN_3_PI_8 = 2.414213562373095
+
+
+def _pi_low(x: Num) -> float:
+    """What pi loses when it is rounded to the precision of ``x``."""
+    return 2.0 * HALF_PI_LOW_F32 if x.code == "f32" else PI_LOW
+
+
+def atan(x: Num) -> Num:
+    """Inverse tangent."""
+    a = x.abs()
+    far, middle = a > TAN_3_PI_8, a > TAN_PI_8
+    numerator = where(far, -1.0, where(middle, a - 1.0, a))
+    denominator = where(far, a, where(middle, a + 1.0, 1.0))
+    quarters = where(far, 2.0, where(middle, a.const(1.0), 0.0))  # in units of pi / 4
+    s = numerator / denominator
+    z = s * s
+    rest = (poly(z, ATAN_F32 if x.code == "f32" else ATAN_F64) * z).muladd(s, quarters * (_pi_low(x) / 4.0))
+    return (quarters * (PI / 4.0) + (s + rest)).copysign(x)
+
+
+def atan2(y: Num, x: Num) -> Num:
+    """The angle of the point (x, y), with the conventions of C for zeros and infinities."""
+    a, b = x.abs(), y.abs()
+    steep = b > a
+    low, high = where(steep, a, b), where(steep, b, a)
+    ratio = where(high == 0.0, 0.0, where(low == float("inf"), 1.0, low / high))
+    angle = atan(ratio)
+    angle = where(steep, PI / 2.0 - (angle - _pi_low(x) / 2.0), angle)
+    angle = where(x.bits() < 0, PI - (angle - _pi_low(x)), angle)
+    return where(x.is_nan() | y.is_nan(), x + y, angle.copysign(y))
+
+
+def _asin_parts(a: Num) -> tuple[Num, Num, Num]:
+    """For 0 <= a <= 1: whether a > 1/2, then s and rest with s + rest = asin(a), or asin(sqrt((1 - a) / 2))."""
+    large = a > 0.5
+    z = where(large, (1.0 - a) * 0.5, a * a)
+    s = where(large, z.sqrt(), a)
+    return large, s, poly(z, ASIN_F32 if a.code == "f32" else ASIN_F64) * z * s
+
+
+def asin(x: Num) -> Num:
+    """Inverse sine; NaN beyond 1."""
+    large, s, rest = _asin_parts(x.abs())
+    result = where(large, PI / 2.0 - ((s + rest) * 2.0 - _pi_low(x) / 2.0), s + rest)
+    return result.copysign(x)
+
+
+def acos(x: Num) -> Num:
+    """Inverse cosine; NaN beyond 1."""
+    large, s, rest = _asin_parts(x.abs())
+    near_one = (s + rest) * 2.0
+    near_minus_one = PI - (near_one - _pi_low(x))
+    signed = (s + rest).copysign(x)
+    middle = PI / 2.0 - (signed - _pi_low(x) / 2.0)
+    return where(large, where(x < 0.0, near_minus_one, near_one), middle)

@@ -1,0 +1,157 @@
+"""Passes over jaxprs, before code is generated: inline calls, share equal equations, drop dead ones.
+
+The result is a `Program`: the same language, without nested calls and without captured arrays
+inside it (they become operands).
+"""
+
+import numpy as np
+
+from tinyjax.core import Jaxpr, JaxprEqn, Literal, Var, memo
+
+# ---- programs -----------------------------------------------------------------------------------
+
+
+class Program:
+    """invars, consts (Var -> NumPy array), eqns, outvars: a flat jaxpr, ready for code generation."""
+
+    def __init__(self, invars, consts, eqns, outvars):
+        self.invars, self.consts = invars, consts
+        self.eqns, self.outvars = eqns, outvars
+
+
+@memo
+def prepare(jaxpr):
+    """All passes, in order -> Program."""
+    flat = Flattener()
+    env = dict(zip(jaxpr.invars, jaxpr.invars, strict=True))
+    outvars = flat.inline(jaxpr, env, region=0)
+    eqns = drop_dead(flat.eqns, outvars)
+    used = {v for eqn in eqns for v in eqn.invars} | set(outvars)
+    consts = {v: x for v, x in flat.consts.items() if v in used}
+    return Program(jaxpr.invars, consts, eqns, outvars)
+
+
+# ---- calls --------------------------------------------------------------------------------------
+
+CALLS = {
+    "jit": "jaxpr",
+    "closed_call": "jaxpr",
+    "custom_jvp_call": "fun",
+    "custom_vjp_call": "fun",
+}
+BARRIERS = {"checkpoint": "jaxpr", "remat": "jaxpr", "remat2": "jaxpr"}
+
+
+def called(eqn):
+    """The program that a call equation runs, and whether equal equations stay apart in it."""
+    name = eqn.primitive.name
+    jaxpr = eqn.params.get(CALLS.get(name) or BARRIERS.get(name))
+    if isinstance(jaxpr, Jaxpr) and len(jaxpr.invars) == len(eqn.invars):
+        return jaxpr, name in BARRIERS
+    return None, False
+
+
+class Flattener:
+    """Collects the equations of a program and of all programs that it calls.
+
+    Equal equations are shared within a region. A checkpointed program is a region of its own: what
+    it recomputes must not be merged with what ran before, or memory would be held after all.
+    """
+
+    def __init__(self):
+        self.eqns, self.consts, self.seen, self.regions = [], {}, {}, 0
+
+    def inline(self, jaxpr, env, region):
+        """Add the equations of a program whose inputs are in env -> its outputs."""
+        for v, c in zip(jaxpr.constvars, jaxpr.consts, strict=True):
+            env[v] = self.constant(v, c)
+
+        def read(atom):
+            return atom if isinstance(atom, Literal) else env[atom]
+
+        for eqn in jaxpr.eqns:
+            invars = list(map(read, eqn.invars))
+            inner, barrier = called(eqn)
+            if inner is not None:
+                self.regions += barrier
+                where = self.regions if barrier else region
+                outs = self.inline(inner, dict(zip(inner.invars, invars)), where)
+                env.update(zip(eqn.outvars, outs, strict=True))
+            else:
+                env.update(zip(eqn.outvars, self.equation(eqn, invars, region), strict=True))
+        return list(map(read, jaxpr.outvars))
+
+    def constant(self, var, array):
+        """A captured array as an operand; a captured number as a literal."""
+        if array.npy.ndim == 0 and array.npy.dtype.kind in "biuf":
+            return Literal(array)
+        self.consts[var] = np.asarray(array.npy)
+        return var
+
+    def equation(self, eqn, invars, region):
+        """Add one equation, or find the equal one that is there -> its outputs."""
+        same = unchanged(eqn, invars)
+        if same is not None:
+            return [same]
+        key = self.key(eqn, invars, region)
+        if key is not None and key in self.seen:
+            return self.seen[key]
+        outvars = [Var(v.aval) for v in eqn.outvars]
+        self.eqns.append(JaxprEqn(eqn.primitive, invars, eqn.params, outvars, eqn.source))
+        if key is not None:
+            self.seen[key] = outvars
+        return outvars
+
+    def key(self, eqn, invars, region):
+        """What equal equations have in common; None if this one must not be shared."""
+        if eqn.primitive.effectful or eqn.primitive.callables:
+            return None
+        try:
+            params = tuple(sorted(eqn.params.items()))
+            hash(params)
+        except TypeError:
+            return None
+        types = tuple(v.aval for v in eqn.outvars)
+        return eqn.primitive, tuple(map(atom_key, invars)), params, types, region
+
+
+def atom_key(atom):
+    """A hashable stand-in for a variable or the bits of a literal."""
+    if isinstance(atom, Literal):
+        value = np.asarray(atom.val)
+        return value.dtype, value.tobytes(), atom.aval.weak_type
+    return atom
+
+
+def unchanged(eqn, invars):
+    """The operand that an equation hands on as it is, or None."""
+    name, params = eqn.primitive.name, eqn.params
+    if len(eqn.outvars) != 1 or not invars:
+        return None
+    a, b = invars[0].aval, eqn.outvars[0].aval
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return None
+    if name in ("convert_element_type", "copy", "copy_p", "reshape", "squeeze", "broadcast_in_dim"):
+        return invars[0]
+    if name == "transpose" and tuple(params["permutation"]) == tuple(range(len(a.shape))):
+        return invars[0]
+    if name.startswith("reduce_") and params.get("axes") == ():
+        return invars[0]
+    return None
+
+
+# ---- dead code ----------------------------------------------------------------------------------
+
+
+def drop_dead(eqns, outvars):
+    """The equations that an output depends on; loops lose the results that nobody reads."""
+    live, kept = set(outvars), []
+    for eqn in reversed(eqns):
+        mask = [v in live for v in eqn.outvars]
+        if not any(mask) and not eqn.primitive.effectful:
+            continue
+        if eqn.primitive.dce and not all(mask):
+            eqn = eqn.primitive.dce(eqn, mask)
+        kept.append(eqn)
+        live.update(eqn.invars)
+    return kept[::-1]
