@@ -1,26 +1,247 @@
 """The names of jax.lax: primitives as functions, control flow, collectives. Nothing is made here."""
 
-from tinyjax.primitives.elementwise import abs_ as abs
-from tinyjax.primitives.elementwise import add, bitwise_and, bitwise_not, bitwise_or, bitwise_xor
-from tinyjax.primitives.elementwise import ceil, clz
-from tinyjax.primitives.elementwise import complex_ as complex
-from tinyjax.primitives.elementwise import conj, div, eq, floor, ge, gt, imag, integer_pow
-from tinyjax.primitives.elementwise import is_finite, le, lt
-from tinyjax.primitives.elementwise import max_ as max
-from tinyjax.primitives.elementwise import min_ as min
-from tinyjax.primitives.elementwise import mul, ne, neg, nextafter, population_count, real, rem
-from tinyjax.primitives.elementwise import round_ as round
-from tinyjax.primitives.elementwise import select, select_n, shift_left
-from tinyjax.primitives.elementwise import shift_right_arithmetic, shift_right_logical, sign, sub
+from tinyjax.primitives.arithmetic import (
+    add,
+    add_p,
+    div,
+    div_p,
+    eq,
+    eq_p,
+    ge,
+    ge_p,
+    gt,
+    gt_p,
+    integer_pow,
+    integer_pow_p,
+    le,
+    le_p,
+    lt,
+    lt_p,
+    mul,
+    mul_p,
+    ne,
+    ne_p,
+    neg,
+    neg_p,
+    sub,
+    sub_p,
+)
+from tinyjax.primitives.bits import (
+    and_p,
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    clz,
+    clz_p,
+    not_p,
+    or_p,
+    population_count,
+    population_count_p,
+    shift_left,
+    shift_left_p,
+    shift_right_arithmetic,
+    shift_right_arithmetic_p,
+    shift_right_logical,
+    shift_right_logical_p,
+    xor_p,
+)
+from tinyjax.primitives.complex_parts import (
+    complex_p,
+    conj,
+    conj_p,
+    imag,
+    imag_p,
+    real,
+    real_p,
+)
+from tinyjax.primitives.complex_parts import complex_ as complex
+from tinyjax.primitives.creation import (
+    broadcasted_iota,
+    empty,
+    full_like,
+    iota,
+    iota_p,
+)
+from tinyjax.primitives.gather_scatter import (
+    gather,
+    gather_p,
+    scatter,
+    scatter_add,
+    scatter_add_p,
+    scatter_apply,
+    scatter_max,
+    scatter_max_p,
+    scatter_min,
+    scatter_min_p,
+    scatter_mul,
+    scatter_mul_p,
+    scatter_p,
+    scatter_sub,
+    scatter_sub_p,
+)
 from tinyjax.primitives.linear import (
     broadcast,
     broadcast_in_dim,
+    broadcast_in_dim_p,
     broadcast_to_rank,
     convert_element_type,
+    convert_element_type_p,
     expand_dims,
     full,
     reduce_sum,
+    reduce_sum_p,
     reshape,
+    reshape_p,
     squeeze,
+    squeeze_p,
     transpose,
+    transpose_p,
+)
+from tinyjax.primitives.maths import (
+    acos,
+    acos_p,
+    acosh,
+    acosh_p,
+    asin,
+    asin_p,
+    asinh,
+    asinh_p,
+    atan,
+    atan2,
+    atan2_p,
+    atan_p,
+    atanh,
+    atanh_p,
+    cbrt,
+    cbrt_p,
+    cos,
+    cos_p,
+    cosh,
+    cosh_p,
+    digamma,
+    digamma_p,
+    erf,
+    erf_inv,
+    erf_inv_p,
+    erf_p,
+    erfc,
+    erfc_p,
+    exp,
+    exp2,
+    exp2_p,
+    exp_p,
+    expm1,
+    expm1_p,
+    lgamma,
+    lgamma_p,
+    log,
+    log1p,
+    log1p_p,
+    log_p,
+    logistic,
+    logistic_p,
+    mulhi,
+    mulhi_p,
+    polygamma,
+    polygamma_p,
+    pow_p,
+    reciprocal,
+    rsqrt,
+    rsqrt_p,
+    sin,
+    sin_p,
+    sinh,
+    sinh_p,
+    sqrt,
+    sqrt_p,
+    square,
+    square_p,
+    tan,
+    tan_p,
+    tanh,
+    tanh_p,
+)
+from tinyjax.primitives.maths import pow_ as pow
+from tinyjax.primitives.order import (
+    abs_p,
+    ceil,
+    ceil_p,
+    floor,
+    floor_p,
+    is_finite,
+    is_finite_p,
+    max_p,
+    min_p,
+    nextafter,
+    nextafter_p,
+    rem,
+    rem_p,
+    round_p,
+    sign,
+    sign_p,
+)
+from tinyjax.primitives.order import abs_ as abs
+from tinyjax.primitives.order import max_ as max
+from tinyjax.primitives.order import min_ as min
+from tinyjax.primitives.order import round_ as round
+from tinyjax.primitives.selection import (
+    clamp,
+    clamp_p,
+    select,
+    select_n,
+    select_n_p,
+)
+from tinyjax.primitives.shaping import (
+    concatenate,
+    concatenate_p,
+    pad,
+    pad_p,
+    rev,
+    rev_p,
+    slice,
+    slice_p,
+    split,
+    split_p,
+)
+from tinyjax.primitives.slicing import (
+    dynamic_index_in_dim,
+    dynamic_slice,
+    dynamic_slice_in_dim,
+    dynamic_slice_p,
+    dynamic_update_index_in_dim,
+    dynamic_update_slice,
+    dynamic_update_slice_in_dim,
+    dynamic_update_slice_p,
+    index_in_dim,
+    index_take,
+    slice_in_dim,
+)
+from tinyjax.primitives.special import (
+    zeta,
+)
+from tinyjax.primitives.stacking import (
+    stack,
+    stack_p,
+    tile,
+    tile_p,
+    unstack,
+    unstack_p,
+)
+from tinyjax.primitives.windows import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+)
+from tinyjax.transforms.cond import (
+    cond,
+    cond_p,
+    switch,
+)
+from tinyjax.transforms.scan import (
+    scan,
+    scan_p,
+)
+from tinyjax.transforms.control import (
+    map,
 )

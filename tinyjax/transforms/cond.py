@@ -7,7 +7,7 @@ from tinyjax.config import current_flags
 from tinyjax.core import Var, memo, run
 from tinyjax.primitives.elementwise import lt, select_n
 from tinyjax.primitives.linear import broadcast_in_dim, convert, zeros
-from tinyjax.primitives.shaping import clamp
+from tinyjax.primitives.selection import clamp
 from tinyjax.transforms.batching import fronts
 from tinyjax.transforms.call import fill, known, masks, undefs
 from tinyjax.transforms.flat import fun_name, lift_args
