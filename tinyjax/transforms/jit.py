@@ -9,7 +9,7 @@ from tinyjax import config, dtypes
 from tinyjax.array import Array
 from tinyjax.avals import ShapedArray
 from tinyjax.compiler import compile_jaxpr
-from tinyjax.core import EVAL, Tracer, run
+from tinyjax.core import EVAL, Tracer, check_runnable, current_trace, run
 from tinyjax.transforms.batching import axis_env
 from tinyjax.transforms.call import Call, fill
 from tinyjax.transforms.flat import FlatFun, arg_names, fun_name, lift_args, wraps
@@ -51,10 +51,18 @@ jit_p = Jit("jit")
 class Traced:
     """A function traced for one kind of argument: its jaxpr and what the jaxpr captured."""
 
-    __slots__ = ("captured", "jaxpr", "name", "out_tree")
+    __slots__ = ("captured", "compiled", "jaxpr", "name", "out_tree")
 
     def __init__(self, jaxpr, captured, out_tree, name):
         self.jaxpr, self.captured, self.out_tree, self.name = jaxpr, captured, out_tree, name
+        self.compiled = None
+
+    def executable(self):
+        """The compiled program, for Arrays."""
+        if self.compiled is None:
+            check_runnable(self.jaxpr)
+            self.compiled = compile_jaxpr(self.jaxpr, self.name)
+        return self.compiled
 
     def call(self, leaves):
         """The outputs' leaves."""
@@ -89,7 +97,14 @@ class JitFunction:
         if config.current_flags().disable_jit:
             return self.fun(*args, **kwargs)
         traced, leaves = self.lookup(args, kwargs)
-        outs = run(traced.jaxpr, *traced.captured, *leaves) if self.inline else traced.call(leaves)
+        if current_trace() is EVAL and not traced.captured:
+            for x in leaves:
+                EVAL.check(x)
+            outs = traced.executable()(leaves)  # nothing transforms the call: the short way
+        elif self.inline:
+            outs = run(traced.jaxpr, *traced.captured, *leaves)
+        else:
+            outs = traced.call(leaves)
         return tree_unflatten(traced.out_tree, outs)
 
     def __get__(self, instance, owner=None):
@@ -104,7 +119,7 @@ class JitFunction:
             in_tree,
             tuple([(x.shape, x.dtype, x.weak_type) for x in leaves]),
             static,
-            axis_env(),
+            axis_env() if current_trace() is not EVAL else (),
             config.config.trace_key(),
         )
         hit = self.cache.get(key)
@@ -249,7 +264,7 @@ class Lowered:
         """The compiled form."""
         for x in self.traced.captured:
             EVAL.check(x)
-        return compile_jaxpr(self.jaxpr, self.traced.name)
+        return self.traced.executable()
 
     def kernels(self):
         """The source text of the program's kernels: plain Python that runs without Numba too."""
