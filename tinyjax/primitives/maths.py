@@ -26,9 +26,10 @@ from tinyjax.primitives.elementwise import (
     scale,
     select,
     sub,
+    without_zeros,
 )
-from tinyjax.primitives.linear import broadcast_in_dim, convert
-from tinyjax.primitives.rules import Elementwise, broadcast_shape, kind
+from tinyjax.primitives.linear import convert
+from tinyjax.primitives.rules import Elementwise, broadcast_shape, kind, spread_tangent
 
 INEXACT = "fc"
 
@@ -140,9 +141,7 @@ def cbrt_slope(ans, x):
 sqrt_p = Elementwise("sqrt", np.sqrt, lambda a, x: scale(div(const(x, 0.5), a)), accepts=INEXACT)
 rsqrt_p = Elementwise("rsqrt", in_float32(reciprocal_root), rsqrt_slope, accepts=INEXACT)
 cbrt_p = Elementwise("cbrt", np.cbrt, cbrt_slope, accepts="f")
-square_p = Elementwise(
-    "square", np.square, lambda a, x: scale(mul(const(x, 2), x)), accepts="iufc"
-)
+square_p = Elementwise("square", np.square, lambda a, x: scale(mul(const(x, 2), x)), accepts="iufc")
 
 sqrt, rsqrt, cbrt, square = map(function_of, (sqrt_p, rsqrt_p, cbrt_p, square_p))
 
@@ -177,20 +176,13 @@ def check_power(x, y):
         )
 
 
-def without_zeros(x):
-    """x with its zeros replaced by ones."""
-    return select(eq(x, const(x, 0)), full_of(x, 1), x)
-
-
 def pow_slope_x(ans, x, y):
     """y x**(y-1); for an integer y = 0 it is 0 even at x = 0."""
     integer = kind(y.dtype) in "iu"
     x, y = convert(x, x.dtype), convert(y, x.dtype)
     if not integer:
         return scale(mul(y, pow_(x, sub(y, full_of(y, 1)))))
-    if x.shape != y.shape:
-        shape = broadcast_shape("pow", x.shape, y.shape)
-        x, y = stretch(x, shape), stretch(y, shape)
+    x, y = spread_tangent(x, ans.aval), spread_tangent(y, ans.aval)
     nowhere, slope_at_zero = eq(y, const(y, 0)), full_of(y, 0)
     slope = mul(without_zeros(y), pow_(x, sub(y, full_of(y, 1))))
     return scale(select(nowhere, slope_at_zero, slope))
@@ -202,11 +194,6 @@ def pow_slope_y(ans, x, y):
         return None
     slope = mul(log(without_zeros(x)), ans)
     return lambda t: convert(mul(t, slope), y.dtype)
-
-
-def stretch(x, shape):
-    """x at a shape that it broadcasts to."""
-    return broadcast_in_dim(x, shape, range(len(shape)) if x.ndim else ())
 
 
 pow_p = Pow("pow", None, pow_slope_x, pow_slope_y)
@@ -282,9 +269,7 @@ def angle(y, x):
 sin_p = Elementwise("sin", np.sin, lambda a, x: scale(cos(x)), accepts=INEXACT)
 cos_p = Elementwise("cos", np.cos, cos_slope, accepts=INEXACT)
 tan_p = Elementwise("tan", np.tan, lambda a, x: scale(one_plus(square(a))), accepts=INEXACT)
-asin_p = Elementwise(
-    "asin", np.arcsin, root_slope(lambda x: one_minus(square(x))), accepts=INEXACT
-)
+asin_p = Elementwise("asin", np.arcsin, root_slope(lambda x: one_minus(square(x))), accepts=INEXACT)
 acos_p = Elementwise("acos", np.arccos, acos_slope, accepts=INEXACT)
 atan_p = Elementwise("atan", np.arctan, atan_slope, accepts=INEXACT)
 atan2_p = Elementwise(

@@ -10,9 +10,9 @@ from tinyjax.primitives.linear import (
     broadcast_in_dim,
     expand_dims,
     moveaxis,
+    reshape,
     unbroadcast,
 )
-
 
 # ---- elementwise ------------------------------------------------------------------------------
 
@@ -92,12 +92,12 @@ class Elementwise(Primitive):
             out, push = self.linearize([nonzero(t) for t in tangents], *primals, **params)
             return out, push(*tangents)
         ans = self.bind(*primals, **params)
-        total = Zero(ans.aval)
+        terms = []
         for p, t in zip(self.partials, tangents):
             slope = p(ans, *primals, **params) if p and nonzero(t) else None
             if slope:
-                total = add_tangents(total, spread_tangent(slope(t), ans.aval))
-        return ans, total
+                terms.append(spread_tangent(slope(t), ans.aval))
+        return ans, reduce(add_tangents, terms) if terms else Zero(ans.aval)
 
     def batch(self, axis, vals, dims, /, **params):
         shape, dim = next((v.shape, d) for v, d in zip(vals, dims) if d is not None)
@@ -134,7 +134,8 @@ def spread_tangent(t, aval):
     """A tangent at the result's shape: its operand may have been stretched."""
     if not nonzero(t) or t.shape == aval.shape:
         return t
-    return broadcast_in_dim(t, aval.shape, range(len(aval.shape)) if t.ndim else ())
+    kept = [i for i, n in enumerate(t.shape) if n == aval.shape[i]]
+    return broadcast_in_dim(reshape(t, [t.shape[i] for i in kept]), aval.shape, kept)
 
 
 def identity(t):

@@ -122,7 +122,7 @@ DIGAMMA_SERIES = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 
 
 @in_float64
 def digamma(x):
-    """The derivative of lgamma: recurrence up to 10, then an asymptotic series; NaN at the poles."""
+    """The derivative of lgamma: recurrence to 10, asymptotic series; NaN at the poles."""
     reflect = x < 0.5
     z = np.where(reflect, 1 - x, x)
     shift = np.zeros_like(z)
