@@ -72,38 +72,66 @@ def _build(name: str, source: str, codes: tuple[str, ...]) -> Kernel:
     """Load a kernel from the disk cache or compile it."""
     params = signature.parse(codes)
     entry = cache.key(source, codes)
-    code = cache.load(entry)
-    if code is not None:
+    stored = cache.load(entry)
+    if stored is not None:
         try:
-            return native.load_kernel(code, name, params, _launcher())
+            return _load(name, params, stored)
         except Exception:  # an entry that LLVM refuses is as good as none
             pass
     try:
-        code = _object_code(name, source, params)
+        stored = _object_code(name, source, params)
     except Exception as error:
         return _fall_back(name, source, codes, error)
-    cache.store(entry, code)
+    cache.store(entry, stored)
+    return _load(name, params, stored)
+
+
+def _load(name: str, params: tuple[signature.Param, ...], stored: bytes) -> Kernel:
+    """A callable from what ``_object_code`` made: names of library functions, a newline, object code."""
+    functions, code = stored.split(b"\n", 1)
+    for target in functions.decode().split():
+        _library_function(target)
     return native.load_kernel(code, name, params, _launcher())
+
+
+def _object_code(name: str, source: str, params: tuple[signature.Param, ...]) -> bytes:
+    """Compile with the private target."""
+    with _no_garbage_collection():
+        from tinyjax.compiler import target, vector_library
+
+        kernel_ir, function = target.lower_to_ir(name, source, params)
+        functions = vector_library.used(kernel_ir)
+        text = vector_library.with_vector_versions(kernel_ir) + launcher.unpacking_ir(params, function)
+        return " ".join(functions).encode() + b"\n" + native.compile_ir(text)
+
+
+def _stored_or_compiled(entry: str, make_ir: Callable[[], str]) -> bytes:
+    """Object code from the disk cache, or of the LLVM IR that ``make_ir`` returns."""
+    code = cache.load(entry)
+    if code is None:
+        code = native.compile_ir(make_ir())
+        cache.store(entry, code)
+    return code
 
 
 @functools.cache
 def _launcher() -> int:
     """Address of the launcher, loaded once per process and compiled once per machine."""
-    entry = cache.key(launcher.launcher_ir(), ("launcher",))
-    code = cache.load(entry)
-    if code is None:
-        code = native.compile_ir(launcher.launcher_ir())
-        cache.store(entry, code)
-    return native.load_symbol(code, launcher.LAUNCHER)
+    code = _stored_or_compiled(cache.key("launcher", ()), launcher.launcher_ir)
+    return native.load_symbols(code, [launcher.LAUNCHER])[0]
 
 
-def _object_code(name: str, source: str, params: tuple[signature.Param, ...]) -> bytes:
-    """Compile with the private target."""
-    from tinyjax.compiler import target
+@functools.cache
+def _library_function(target: str) -> None:
+    """Load a function of the mathematical library, so that kernels loaded later find it."""
 
-    with _no_garbage_collection():
-        kernel_ir, function = target.lower_to_ir(name, source, params)
-        return native.compile_ir(kernel_ir + launcher.unpacking_ir(params, function))
+    def make_ir() -> str:
+        from tinyjax.compiler import vector_library
+
+        return vector_library.library_ir(target)
+
+    code = _stored_or_compiled(cache.key(target, ("library",)), make_ir)
+    native.publish(code, [target, *(f"{target}.v{lanes}" for lanes in launcher.LANES)])
 
 
 def _fall_back(name: str, source: str, codes: tuple[str, ...], error: Exception) -> Kernel:

@@ -17,12 +17,13 @@ Operators keep the common dtype of their operands (``i32 + i32`` is i32).  A flo
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from llvmlite import ir
 
-from tinyjax.compiler import vector_math, vector_special, vector_trig
+from tinyjax.compiler import vector_library, vector_math, vector_special, vector_trig
 from tinyjax.compiler.signature import BITS, SIGNED_CODES, UNSIGNED_CODES, is_float, is_integer, is_signed
 from tinyjax.compiler.vector_ir import Num, llvm_type, where
 
@@ -353,14 +354,16 @@ INTRINSICS["integer_pow"] = Intrinsic(
 # ------------------------------------------------------------------------------------------------ mathematics
 
 
-MATHEMATICS = {
+INLINE = {
     vector_math: (
         "exp", "exp2", "expm1", "log", "log2", "log1p",
         "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "logistic",
     ),
-    vector_trig: ("sin", "cos", "tan", "asin", "acos", "atan", "atan2"),
-    vector_special: ("erf", "erfc", "erf_inv", "rsqrt", "cbrt", "pow"),
+    vector_trig: ("atan",),
+    vector_special: ("erf", "rsqrt"),
 }  # fmt: skip
-for _module, _words in MATHEMATICS.items():
+for _module, _words in INLINE.items():
     for _name in _words:
-        define(_name, 2 if _name in ("atan2", "pow") else 1, is_float, getattr(_module, _name))
+        define(_name, 1, is_float, getattr(_module, _name))
+for _name, (_, _arity) in vector_library.FUNCTIONS.items():
+    define(_name, _arity, is_float, functools.partial(vector_library.call, _name))

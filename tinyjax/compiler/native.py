@@ -83,8 +83,8 @@ _METH_FASTCALL = 0x80
 _alive: list[object] = []  # engines, definitions and texts that must outlive every function made from them
 
 
-def load_symbol(code: bytes, symbol: str) -> int:
-    """Load an object file made by ``compile_ir`` and return the address of one of its functions."""
+def load_symbols(code: bytes, symbols: Sequence[str]) -> list[int]:
+    """Load an object file made by ``compile_ir`` and return the addresses of some of its functions."""
     with _lock:
         # Symbols of our own: Numba redefines names such as PyExc_TypeError in LLVM's table.
         llvm.add_symbol("tinyjax_TypeError", id(TypeError))
@@ -92,16 +92,22 @@ def load_symbol(code: bytes, symbol: str) -> int:
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
-        address = engine.get_function_address(symbol)
+        addresses = [engine.get_function_address(symbol) for symbol in symbols]
         _alive.append(engine)
-    if not address:
-        raise ValueError(f"object code has no function {symbol!r}")
-    return address
+    if not all(addresses):
+        raise ValueError(f"object code lacks one of the functions {symbols}")
+    return addresses
+
+
+def publish(code: bytes, symbols: Sequence[str]) -> None:
+    """Load an object file and let those loaded later refer to its functions."""
+    for symbol, address in zip(symbols, load_symbols(code, symbols), strict=True):
+        llvm.add_symbol(symbol, address)
 
 
 def load_kernel(code: bytes, name: str, params: Sequence[Param], launch: int) -> Callable[..., None]:
     """Load a kernel's object file and return a Python function that calls it through the launcher at ``launch``."""
-    address = load_symbol(code, launcher.KERNEL)
+    [address] = load_symbols(code, [launcher.KERNEL])
     itself, message = launcher.describe(name, address, params)
     definition = _MethodDef(name.encode(), launch, _METH_FASTCALL, None)
     _alive.extend((definition, itself, message))

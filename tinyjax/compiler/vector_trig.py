@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from llvmlite import ir
+
 from tinyjax.compiler.vector_ir import Num, poly, where
 from tinyjax.compiler.vector_math import round_to_int
 
 TWO_OVER_PI = 0.6366197723675814
+HALF_PI_PARTS = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)  # they sum to pi / 2
 
 # sin(r) = r + r**3 * S(r**2), cos(r) = 1 - r**2 / 2 + r**4 * C(r**2) on |r| <= pi / 4
 SIN_F32 = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
@@ -28,8 +31,9 @@ def _quadrant(x: Num) -> tuple[Num, Num]:
         r = n.muladd(-6.123233995736766e-17, n.muladd(-1.5707963267948966, wide))
         return r.to("f32"), q.to("i32")
     n, q = round_to_int(x * TWO_OVER_PI)
-    r = n.muladd(-7.54978941586159635335e-8, n.muladd(-1.57079625129699707031, x))
-    return n.muladd(-5.39030285815811905290e-15, r), q
+    for part in HALF_PI_PARTS:  # the first two have 33 bits, so that n times them is exact up to n = 2**20
+        x = n.muladd(-part, x)
+    return x, q
 
 
 def _sin_cos_reduced(r: Num) -> tuple[Num, Num]:
@@ -67,6 +71,81 @@ def tan(x: Num) -> Num:
     s, c = _sin_cos_reduced(r)
     odd = (q & 1) != 0
     return where(odd, -c, s) / where(odd, s, c)
+
+
+# ------------------------------------------------------------------------------------------------ huge angles
+
+
+def _two_over_pi_bits(count: int) -> int:
+    """floor(2 / pi * 2**count), by Machin's formula in whole numbers."""
+    one = 1 << (count + 64)
+
+    def arc_cotangent(k: int) -> int:
+        total, power, n = 0, one // k, 1
+        while power:
+            total += power // n if n % 4 == 1 else -(power // n)
+            power //= k * k
+            n += 2
+        return total
+
+    pi = 4 * (4 * arc_cotangent(5) - arc_cotangent(239))
+    return (one << (count + 1)) // pi
+
+
+def of_huge(name: str, x: Num) -> Num:
+    """sin, cos or tan of a finite float64 of 2**20 and more (Payne and Hanek's reduction; scalar only).
+
+    x is m * 2**e with a whole number m.  Bits of 2/pi that contribute whole circles to m * 2**e * 2/pi are skipped; the
+    next 192 bits leave the fraction of the circle right to more than 120 bits.
+    """
+    builder = x.builder
+    i64, i192, i256 = (ir.IntType(n) for n in (64, 192, 256))
+    bits = x.abs().bits()
+    exponent = (bits >> 52) - 1075
+    m = (bits & ((1 << 52) - 1)) | (1 << 52)
+
+    # 192 bits of 2/pi from the one that 2**exponent turns into 2; 64 zeros in front serve negative exponents.
+    digits = _two_over_pi_bits(1216)
+    words = [0] + [(digits >> (1216 - 64 * (k + 1))) & (2**64 - 1) for k in range(19)]
+    table = ir.GlobalVariable(builder.module, ir.ArrayType(i64, len(words)), "two_over_pi")
+    table.global_constant, table.linkage = True, "internal"
+    table.initializer = ir.Constant(table.value_type, words)
+    first = exponent + 62
+    window = ir.Constant(i256, 0)
+    for k in range(4):
+        place = builder.add((first >> 6).value, ir.Constant(i64, k))
+        word = builder.load(builder.gep(table, [ir.Constant(i64, 0), place], inbounds=True))
+        window = builder.or_(builder.shl(window, ir.Constant(i256, 64)), builder.zext(word, i256))
+    window = builder.shl(window, builder.zext((first & 63).value, i256))
+    window = builder.trunc(builder.lshr(window, ir.Constant(i256, 64)), i192)
+
+    # The product modulo 4 quadrants: two bits of quadrant, then a fraction that is taken as signed.
+    product = builder.mul(window, builder.zext(m.value, i192))
+    quadrant = x.new(builder.trunc(builder.lshr(product, ir.Constant(i192, 190)), i64), "i64")
+    fraction = builder.shl(product, ir.Constant(i192, 2))
+    negative = builder.icmp_signed("<", fraction, ir.Constant(i192, 0))
+    quadrant = quadrant + x.new(builder.zext(negative, i64), "i64")
+    size = builder.select(negative, builder.neg(fraction), fraction)
+
+    zeros = builder.ctlz(size, ir.Constant(ir.IntType(1), 0))
+    normal = builder.shl(size, zeros)
+    high = x.new(builder.trunc(builder.lshr(normal, ir.Constant(i192, 128)), i64), "u64").to("f64")
+    scale = ((959 - x.new(builder.trunc(zeros, i64), "i64")) << 52).as_float()  # 2**(-64 - zeros)
+    r = high * scale * HALF_PI
+    r = x.new(builder.select(negative, (-r).value, r.value))
+
+    if name == "cos":
+        return _sin_of_quadrant(r, quadrant + 1)
+    if name == "sin":
+        return _xor_sign(_sin_of_quadrant(r, quadrant), x)
+    s, c = _sin_cos_reduced(r)
+    odd = (quadrant & 1) != 0
+    return _xor_sign(where(odd, -c, s) / where(odd, s, c), x)
+
+
+def _xor_sign(y: Num, x: Num) -> Num:
+    """``y``, negated where ``x`` is negative."""
+    return where(x < 0.0, -y, y)
 
 
 # ------------------------------------------------------------------------------------------------ inverse functions

@@ -1,0 +1,241 @@
+"""The text of one kernel: its parameters, its variables' names, its nested scopes of lines."""
+
+import keyword
+
+import numpy as np
+
+from tinyjax.compiler.index import Ix, plain
+from tinyjax.compiler.intrinsics_py import WORDS
+from tinyjax.compiler.words import code_of, inside, literal
+
+# ---- names --------------------------------------------------------------------------------------
+
+LOOP_NAMES = "ijklmpq"
+RESERVED = {*WORDS, *keyword.kwlist, *LOOP_NAMES, "n", "t", "b", "range"}
+
+
+class Namer:
+    """Letters for variables, in the order in which they are met: a, b, ... z, ba, bb, ..."""
+
+    def __init__(self):
+        self.names, self.count = {}, 0
+
+    def __call__(self, var):
+        if var not in self.names:
+            name = letters(self.count)
+            self.count += 1
+            self.names[var] = name + "_" if name in RESERVED else name
+        return self.names[var]
+
+
+def letters(n):
+    """0 -> a, 25 -> z, 26 -> ba, as jaxprs are printed."""
+    text = ""
+    while True:
+        n, digit = divmod(n, 26)
+        text = chr(ord("a") + digit) + text
+        if n == 0:
+            return text
+
+
+# ---- where values are ---------------------------------------------------------------------------
+
+
+class Place:
+    """An array parameter that holds a variable; with an index if it holds one more axis in front."""
+
+    __slots__ = ("at", "code", "name", "shape")
+
+    def __init__(self, name, code, shape, at=()):
+        self.name, self.code, self.shape, self.at = name, code, tuple(shape), tuple(at)
+
+    def row(self, text):
+        """One element along the first axis."""
+        return Place(self.name, self.code, self.shape, (*self.at, Ix(text)))
+
+
+class Scope:
+    """Lines under construction, and the values that they have computed."""
+
+    def __init__(self, header=None, dims=()):
+        self.header, self.dims, self.lines, self.memo = header, dims, [], {}
+
+    def block(self):
+        """Header and indented lines."""
+        return [self.header, *("    " + line for line in (self.lines or ["pass"]))]
+
+
+# ---- the kernel ---------------------------------------------------------------------------------
+
+
+class Kernel:
+    """Collects parameters and lines; `finish` makes them the source of one function.
+
+    Parameters are arrays of variables, scratch arrays, and sizes: no size is ever written into the
+    source, so that other shapes find the same kernel.
+    """
+
+    def __init__(self, name, namer, known_sizes):
+        self.name, self.namer, self.known_sizes = name, namer, known_sizes
+        self.arrays = {}  # name -> (code, operand); an operand is a Var or a Scratch
+        self.sizes = {}  # number -> name
+        self.places, self.scalars = {}, {}  # Var -> Place, Var -> text
+        self.scopes = [Scope()]
+        self.base = 0  # the scope of the block under construction
+        self.taken = {}  # local name -> what it stands for
+        self.equations = 0
+
+    # parameters
+
+    def size(self, n):
+        """The name of a size."""
+        if n in (0, 1):
+            return str(n)
+        return self.sizes.setdefault(n, f"n{len(self.sizes)}")
+
+    def array(self, var, suffix=""):
+        """The place of a variable that is an argument of the kernel."""
+        if var not in self.places:
+            code = code_of(var.aval.dtype)
+            name = self.namer(var) + (suffix or ("" if var.aval.shape else "_ref"))
+            self.arrays[name] = code, var
+            self.places[var] = Place(name, code, var.aval.shape)
+        return self.places[var]
+
+    def scratch(self, name, code, shape):
+        """A new array that lives during the call only."""
+        name = self.fresh(name)
+        self.arrays[name] = code, Scratch(code, shape)
+        return Place(name, code, shape)
+
+    def fresh(self, name):
+        """A name that nothing else has."""
+        base, k = name, 2
+        while name in self.taken or name in self.arrays:
+            name, k = f"{base}{k}", k + 1
+        self.taken[name] = object()
+        return name
+
+    def local(self, name, key):
+        """The name of a local variable for a value; the same value gets the same name again."""
+        base, k = name, 2
+        while name in self.arrays or self.taken.get(name, key) != key:
+            name, k = f"{base}{k}", k + 1
+        self.taken[name] = key
+        return name
+
+    def number(self, atom):
+        """The text of a literal; one that is a size of the program is a parameter."""
+        code, value = code_of(atom.aval.dtype), np.asarray(atom.val)[()]
+        if code != "bool" and abs(value) > 2 and value in self.known_sizes:
+            return f"{inside(code)}({self.size(int(value))})"
+        return literal(value, code)
+
+    # lines
+
+    @property
+    def scope(self):
+        """The innermost scope."""
+        return self.scopes[-1]
+
+    def line(self, text, scope=None):
+        """Add a line."""
+        (scope or self.scope).lines.append(text)
+
+    def open(self, header, dims=()):
+        """Begin a loop or branch."""
+        self.scopes.append(Scope(header, dims))
+
+    def close(self):
+        """End it."""
+        done = self.scopes.pop()
+        self.scope.lines += done.block()
+
+    def home(self, idx):
+        """The outermost scope in which an index is known."""
+        uses = {d for ix in idx for d in ix.uses}
+        for scope in reversed(self.scopes[self.base + 1 :]):
+            if uses.intersection(scope.dims):
+                return scope
+        return self.scopes[self.base]
+
+    def flat(self, place, idx):
+        """The text of the position of an element in its array."""
+        text, rest = None, 1
+        for n, ix in zip(place.shape, [*place.at, *idx], strict=True):
+            if n == 1:
+                continue
+            rest *= n
+            if ix.text is None:
+                continue
+            text = ix.text if text in (None, "0") else f"{wrapped(text)}*{self.size(rest)} + {ix.text}"
+            rest = 1
+        return text or "0"
+
+    def finish(self):
+        """The source text."""
+        params = [*self.arrays, *self.sizes.values()]
+        return "\n".join(
+            [f"def {self.name}({', '.join(params)}):", *("    " + x for x in self.scopes[0].lines)]
+        ) + "\n"
+
+    @property
+    def signature(self):
+        """Types of the parameters, as the backend wants them."""
+        return tuple([f"{code}[1]" for code, _ in self.arrays.values()] + ["intp"] * len(self.sizes))
+
+
+class Scratch:
+    """An array that a kernel needs while it runs."""
+
+    def __init__(self, code, shape):
+        self.code, self.shape = code, shape
+
+
+def wrapped(text):
+    """In parentheses if it is a sum."""
+    return f"({text})" if " + " in text or " - " in text else text
+
+
+# ---- loops over shapes --------------------------------------------------------------------------
+
+
+def group_axes(shape, accesses):
+    """Which neighbouring axes can be one loop: those that every access runs through together.
+
+    accesses: (shape of the array, indices). -> lists of axes, without axes of size 1.
+    """
+    axes = [d for d, n in enumerate(shape) if n != 1]
+    groups = []
+    for d in axes:
+        before = groups[-1][-1] if groups else None
+        if before is not None and all(together(before, d, shape, *a) for a in accesses):
+            groups[-1].append(d)
+        else:
+            groups.append([d])
+    return groups
+
+
+def together(first, second, shape, array_shape, idx):
+    """Whether an access runs through two neighbouring axes as if they were one."""
+    pairs = [(n, ix) for n, ix in zip(array_shape, idx, strict=True) if n != 1]
+    dims = [ix.dim for _, ix in pairs]
+    for _, ix in pairs:
+        if ix.dim is None and {first, second} & set(ix.uses):
+            return False
+    if first not in dims and second not in dims:
+        return True
+    if dims.count(first) != 1 or dims.count(second) != 1:
+        return False
+    at = dims.index(first)
+    return at + 1 < len(dims) and dims[at + 1] == second and pairs[at + 1][0] == shape[second]
+
+
+def loop_indices(shape, groups):
+    """For every axis its index: the last axis of a group carries the loop variable."""
+    idx = [Ix("0") for _ in shape]
+    for name, group in zip(LOOP_NAMES, groups):
+        for d in group:
+            idx[d] = plain(d)
+        idx[group[-1]] = plain(group[-1], name)
+    return idx
