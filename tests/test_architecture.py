@@ -26,7 +26,16 @@ LAYERS = [
     ["compiler/"],  # L3, beside the transformations
     ["transforms/"],  # L4: primitives that hold programs
     ["lax"],
-    ["mapping", "autodiff", "api", "numpy/", "random", "nn", "scipy/"],  # L5: the surface
+    [
+        "mapping",
+        "autodiff",
+        "jacobians",
+        "api",
+        "numpy/",
+        "random",
+        "nn",
+        "scipy/",
+    ],  # L5: the surface
     ["learn/"],  # L6: the school
     ["__init__"],
 ]
@@ -101,7 +110,9 @@ def is_lazy_module(name):
     path = ROOT / (name.removeprefix("tinyjax.").replace(".", "/") + ".py")
     if not name.startswith("tinyjax.") or not path.exists():
         return False
-    tops = [n for n in ast.parse(path.read_text()).body if isinstance(n, ast.Import | ast.ImportFrom)]
+    tops = [
+        n for n in ast.parse(path.read_text()).body if isinstance(n, ast.Import | ast.ImportFrom)
+    ]
     names = [a.name for n in tops if isinstance(n, ast.Import) for a in n.names]
     names += [n.module or "" for n in tops if isinstance(n, ast.ImportFrom)]
     return any(n.split(".")[0] in LAZY or is_lazy_module(n) for n in names if n != name)
@@ -116,7 +127,9 @@ def code_lines(path):
     """Lines of code: without blank lines, comments and docstrings."""
     source, lines, docs = path.read_text(), set(), set()
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(
+            node
+        ):
             docs.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
     skip = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
     for token in tokenize.generate_tokens(io.StringIO(source).readline):

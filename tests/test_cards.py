@@ -89,7 +89,7 @@ def types(world, tree):
     ]
 
 
-# ---- values ---------------------------------------------------------------------------------------
+# ---- values -------------------------------------------------------------------------------------
 
 
 @every_case
@@ -118,7 +118,7 @@ def test_jit_gives_the_eager_value(case):
             np.testing.assert_array_equal(a, b)
 
 
-# ---- printed forms --------------------------------------------------------------------------------
+# ---- printed forms ------------------------------------------------------------------------------
 
 
 def printed(world, f, *args):
@@ -198,7 +198,7 @@ def test_printed_form_under_vmap(case):
         assert mine == printed(jax, jax.vmap(theirs(case), axes), *args), axes
 
 
-# ---- batching -------------------------------------------------------------------------------------
+# ---- batching -----------------------------------------------------------------------------------
 
 
 @every_case
@@ -223,7 +223,7 @@ def test_batching_is_a_loop(case):
                 np.testing.assert_array_equal(a, want, err_msg=str(axes))
 
 
-# ---- derivatives ----------------------------------------------------------------------------------
+# ---- derivatives --------------------------------------------------------------------------------
 
 
 def direction(x, seed):
@@ -261,9 +261,11 @@ def test_forward_derivative_is_the_oracles(case):
 def float_zeros(tree):
     """Cotangents of ones for float leaves; nothing flows to integer ones."""
     return jax.tree.map(
-        lambda x: np.zeros(x.shape, jax.dtypes.float0)
-        if jnp.asarray(x).dtype.kind in "biu"
-        else direction(np.asarray(x), 7).astype(np.asarray(x).dtype),
+        lambda x: (
+            np.zeros(x.shape, jax.dtypes.float0)
+            if jnp.asarray(x).dtype.kind in "biu"
+            else direction(np.asarray(x), 7).astype(np.asarray(x).dtype)
+        ),
         tree,
     )
 
@@ -318,7 +320,7 @@ def test_second_derivatives_are_the_oracles(case):
     assert_same(case, second(tinyjax, ours(case)), second(jax, theirs(case)))
 
 
-# ---- completeness ---------------------------------------------------------------------------------
+# ---- completeness -------------------------------------------------------------------------------
 
 
 def registered_cards():

@@ -13,10 +13,6 @@ from tinyjax.api import (
 from tinyjax.array import Array
 from tinyjax.autodiff import (
     grad,
-    hessian,
-    jacfwd,
-    jacobian,
-    jacrev,
     jvp,
     linear_transpose,
     linearize,
@@ -36,6 +32,7 @@ from tinyjax.config import (
     numpy_rank_promotion,
 )
 from tinyjax.dtypes import float0
+from tinyjax.jacobians import hessian, jacfwd, jacobian, jacrev
 from tinyjax.mapping import vmap
 from tinyjax.transforms.checkpoint import checkpoint, remat
 from tinyjax.transforms.custom import custom_jvp, custom_vjp

@@ -135,7 +135,7 @@ def _unpickle(npy, weak_type):
     return Array(npy, weak_type)
 
 
-# ---- numbers become Arrays --------------------------------------------------------------------
+# ---- numbers become Arrays ----------------------------------------------------------------------
 
 
 def lift(x):

@@ -1,15 +1,13 @@
-"""Derivatives of functions of pytrees: jvp linearize vjp grad jacfwd jacrev hessian."""
+"""Derivatives of functions of pytrees: jvp linearize vjp linear_transpose grad."""
 
-import functools
 import operator
 
 import numpy as np
 
 from tinyjax import dtypes
-from tinyjax.array import Array, is_arraylike, lift
+from tinyjax.array import is_arraylike, lift
 from tinyjax.core import Undef, Zero, check_runnable, run
-from tinyjax.mapping import vmap
-from tinyjax.primitives.linear import full, instantiate, reshape, zeros
+from tinyjax.primitives.linear import full, instantiate, zeros
 from tinyjax.transforms.ad import (
     LinearTracer,
     float0_zeros,
@@ -26,8 +24,6 @@ from tinyjax.tree_util import (
     keystr,
     tree_flatten,
     tree_flatten_with_path,
-    tree_map,
-    tree_structure,
     tree_unflatten,
 )
 from tinyjax.util import spread, take
@@ -422,162 +418,7 @@ def check_output_dtype(out, holomorphic):
         )
 
 
-# ---- jacobians ----------------------------------------------------------------------------------
-
-
-def jacfwd(fun, argnums=0, has_aux=False, holomorphic=False):
-    """The Jacobian, column by column with forward mode; best for tall Jacobians.
-
-    Args: as grad; the output may be any pytree of arrays.
-
-    Returns a function that gives, for outputs of shape s and an argument of shape t, arrays of
-    shape s + t.
-
-    >>> import tinyjax as jax, tinyjax.numpy as jnp
-    >>> jax.jacfwd(lambda x: jnp.array([x[0] * x[1], x[0]]))(jnp.array([2.0, 3.0]))
-    Array([[3., 2.],
-           [1., 0.]], dtype=float32)
-    """
-    check_callable(fun, "jacfwd")
-    check_argnums(argnums)
-
-    def jacfwd_f(*args, **kwargs):
-        of_chosen, chosen = choose(fun, args, kwargs, argnums)
-        aux = []
-
-        def push(tangent):
-            if not has_aux:
-                return jvp(of_chosen, (chosen,), (tangent,))[1]
-            _, t, extra = jvp(of_chosen, (chosen,), (tangent,), has_aux=True)
-            aux[:] = [extra]
-            return t
-
-        check_jacobian_input(chosen, holomorphic, "jacfwd")
-        tangents = vmap(push, out_axes=-1)(standard_basis(chosen))
-        jac = tree_map(lambda t: split_axis(chosen, t, -1), tangents)
-        if not has_aux:
-            return jac
-        return jac, of_chosen(chosen)[1]
-
-    return wraps(fun, jacfwd_f)
-
-
-def jacrev(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
-    """The Jacobian, row by row with reverse mode; best for wide Jacobians.
-
-    Args and result: as jacfwd.
-
-    >>> import tinyjax as jax, tinyjax.numpy as jnp
-    >>> jax.jacrev(lambda x: jnp.array([x[0] * x[1], x[0]]))(jnp.array([2.0, 3.0]))
-    Array([[3., 2.],
-           [1., 0.]], dtype=float32)
-    """
-    check_callable(fun, "jacrev")
-    check_argnums(argnums)
-
-    def jacrev_f(*args, **kwargs):
-        of_chosen, chosen = choose(fun, args, kwargs, argnums)
-        check_jacobian_input(chosen, holomorphic, "jacrev")
-        out, pull, *aux = vjp(of_chosen, chosen, has_aux=has_aux)
-        for leaf in tree_flatten(out)[0]:
-            check_jacobian_output(leaf, holomorphic)
-        cts = vmap(lambda ct: pull(ct)[0])(standard_basis(out))
-        tree = tree_structure(chosen)
-        rows = [split_axis(out, c, 0) for c in tree_flatten(cts)[0]]
-        # rows is (inputs of outputs); users see outputs of inputs
-        out_tree = tree_structure(out)
-        columns = zip(*[tree_flatten(r)[0] for r in rows])
-        jac = tree_unflatten(out_tree, [tree_unflatten(tree, list(c)) for c in columns])
-        return (jac, aux[0]) if has_aux else jac
-
-    return wraps(fun, jacrev_f)
-
-
-jacobian = jacrev
-
-
-def hessian(fun, argnums=0, has_aux=False, holomorphic=False):
-    """The matrix of second derivatives: jacfwd(jacrev(fun)).
-
-    >>> import tinyjax as jax, tinyjax.numpy as jnp
-    >>> jax.hessian(lambda x: x[0] ** 2 * x[1])(jnp.array([2.0, 3.0]))
-    Array([[6., 4.],
-           [4., 0.]], dtype=float32)
-    """
-    return jacfwd(jacrev(fun, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
-
-
-def choose(fun, args, kwargs, argnums):
-    """-> fun of the chosen argument (a tuple of them for a tuple of argnums), and that argument."""
-    nums = argnums if isinstance(argnums, tuple) else (argnums,)
-    nums = [resolve_argnum(n, len(args), argnums) for n in nums]
-
-    @functools.wraps(fun, updated=())
-    def of_chosen(chosen):
-        full = list(args)
-        for n, x in zip(nums, chosen if isinstance(argnums, tuple) else (chosen,)):
-            full[n] = x
-        return fun(*full, **kwargs)
-
-    del of_chosen.__wrapped__  # its signature is its own
-    chosen = tuple(args[n] for n in nums)
-    return of_chosen, chosen if isinstance(argnums, tuple) else chosen[0]
-
-
-def check_jacobian_input(chosen, holomorphic, name):
-    """Jacobians need float inputs."""
-    for x in tree_flatten(chosen)[0]:
-        dtype = lift(x).dtype
-        if holomorphic and dtype.kind != "c":
-            raise TypeError(
-                f"{name} with holomorphic=True requires inputs with complex dtype, but got "
-                f"{dtype.name}."
-            )
-        if not holomorphic and (not is_inexact(lift(x).aval) or dtype.kind == "c"):
-            raise TypeError(
-                f"{name} requires real-valued inputs (input dtype that is a sub-dtype of "
-                f"np.floating), but got {dtype.name}. For holomorphic differentiation, pass "
-                "holomorphic=True. For other complex or integer inputs, use jax.jvp or jax.vjp "
-                "directly."
-            )
-
-
-def check_jacobian_output(leaf, holomorphic):
-    """jacrev needs float outputs."""
-    dtype = lift(leaf).dtype
-    if holomorphic != (dtype.kind == "c") or not is_inexact(lift(leaf).aval):
-        raise TypeError(
-            "jacrev requires real-valued outputs (complex ones with holomorphic=True), but got "
-            f"{dtype.name}."
-        )
-
-
-def standard_basis(tree):
-    """Unit vectors of a pytree, stacked along a new first axis of each leaf."""
-    leaves, treedef = tree_flatten(tree)
-    leaves = list(map(lift, leaves))
-    total, start, parts = sum(x.size for x in leaves), 0, []
-    for x in leaves:
-        block = np.zeros((total, x.size), x.dtype)
-        block[start : start + x.size] = np.eye(x.size, dtype=x.dtype)
-        parts.append(Array(block.reshape(total, *x.shape)))
-        start += x.size
-    return tree_unflatten(treedef, parts)
-
-
-def split_axis(tree, arr, axis):
-    """Cut the axis that standard_basis made into pieces shaped as the leaves of tree."""
-    leaves, treedef = tree_flatten(tree)
-    axis, start, parts = axis % arr.ndim, 0, []
-    for x in map(lift, leaves):
-        index = (slice(None),) * axis + (slice(start, start + x.size),)
-        shape = (*arr.shape[:axis], *x.shape, *arr.shape[axis + 1 :])
-        parts.append(reshape(arr[index] if x.size != arr.shape[axis] else arr, shape))
-        start += x.size
-    return tree_unflatten(treedef, parts)
-
-
-# ---- shared ---------------------------------------------------------------------------------------
+# ---- shared -------------------------------------------------------------------------------------
 
 
 def check_callable(fun, name):

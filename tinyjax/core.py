@@ -11,9 +11,9 @@ import numpy as np
 
 from tinyjax import errors
 from tinyjax.array import Array, lift
-from tinyjax.avals import ShapedArray, Value
+from tinyjax.avals import Value
 
-# ---- primitives -------------------------------------------------------------------------------
+# ---- primitives ---------------------------------------------------------------------------------
 
 
 class Primitive:
@@ -86,7 +86,7 @@ def nonzero(tangent):
     return not isinstance(tangent, Zero)
 
 
-# ---- traces -----------------------------------------------------------------------------------
+# ---- traces -------------------------------------------------------------------------------------
 
 
 class Tracer(Value):
@@ -128,7 +128,7 @@ class Tracer(Value):
 
     def concrete(self):
         """The Array that this tracer carries, or None."""
-        return None
+        return
 
     def origin(self):
         """Where the tracer came from, for error messages."""
@@ -230,7 +230,7 @@ def weak_result(prim, args, params):
 Primitive.weak_result = weak_result
 
 
-# ---- jaxprs -----------------------------------------------------------------------------------
+# ---- jaxprs -------------------------------------------------------------------------------------
 
 
 class Var:
@@ -352,7 +352,7 @@ def check_runnable(jaxpr):
             eqn.primitive.impl()
 
 
-# ---- staging ----------------------------------------------------------------------------------
+# ---- staging ------------------------------------------------------------------------------------
 
 
 class StageTracer(Tracer):

@@ -17,7 +17,7 @@ def user_frame(depth=1):
     return None
 
 
-# ---- the classes: JAX's names and bases -----------------------------------------------------
+# ---- the classes: JAX's names and bases ---------------------------------------------------------
 
 
 class JAXTypeError(TypeError):
@@ -56,7 +56,7 @@ class KeyReuseError(JAXTypeError):
     """A random key was used twice."""
 
 
-# ---- the messages ---------------------------------------------------------------------------
+# ---- the messages -------------------------------------------------------------------------------
 
 
 def concrete_bool(tracer):
@@ -65,8 +65,8 @@ def concrete_bool(tracer):
         f"Attempted boolean conversion of traced array with shape {tracer.aval.str_short()}.\n"
         f"{tracer.origin()}\n"
         "While a function is traced its values are not known, so Python's `if`, `while`, `and`, "
-        "`or` and `not` cannot look at them. Write jnp.where(cond, a, b) or lax.cond(cond, f, g, x) "
-        "for a choice, lax.while_loop for a loop, & | ~ for logic; or make the argument static "
+        "`or` and `not` cannot look at them. Write jnp.where(cond, a, b) or lax.cond(cond, f, g, "
+        "x) for a choice, lax.while_loop for a loop, & | ~ for logic; or make the argument static "
         "with jit(f, static_argnames=...)." + _at()
     )
 

@@ -1,4 +1,4 @@
-"""The names of jax.lax: primitives as functions, control flow, collectives. Nothing is made here."""
+"""The names of jax.lax: primitives, control flow, collectives. Nothing is made here."""
 
 from tinyjax.primitives.arithmetic import (
     add,
@@ -46,6 +46,7 @@ from tinyjax.primitives.bits import (
     shift_right_logical_p,
     xor_p,
 )
+from tinyjax.primitives.complex_parts import complex_ as complex
 from tinyjax.primitives.complex_parts import (
     complex_p,
     conj,
@@ -55,13 +56,19 @@ from tinyjax.primitives.complex_parts import (
     real,
     real_p,
 )
-from tinyjax.primitives.complex_parts import complex_ as complex
 from tinyjax.primitives.creation import (
     broadcasted_iota,
     empty,
     full_like,
     iota,
     iota_p,
+)
+from tinyjax.primitives.dot import (
+    Precision,
+    batch_matmul,
+    dot,
+    dot_general,
+    dot_general_p,
 )
 from tinyjax.primitives.gather_scatter import (
     gather,
@@ -163,6 +170,7 @@ from tinyjax.primitives.maths import (
     tanh_p,
 )
 from tinyjax.primitives.maths import pow_ as pow
+from tinyjax.primitives.order import abs_ as abs
 from tinyjax.primitives.order import (
     abs_p,
     ceil,
@@ -181,7 +189,6 @@ from tinyjax.primitives.order import (
     sign,
     sign_p,
 )
-from tinyjax.primitives.order import abs_ as abs
 from tinyjax.primitives.order import max_ as max
 from tinyjax.primitives.order import min_ as min
 from tinyjax.primitives.order import round_ as round
@@ -238,10 +245,10 @@ from tinyjax.transforms.cond import (
     cond_p,
     switch,
 )
+from tinyjax.transforms.control import (
+    map,
+)
 from tinyjax.transforms.scan import (
     scan,
     scan_p,
-)
-from tinyjax.transforms.control import (
-    map,
 )

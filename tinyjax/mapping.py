@@ -2,7 +2,13 @@
 
 from tinyjax.transforms.batching import Axis, move_to, vmap_flat
 from tinyjax.transforms.flat import FlatFun, arg_names, fun_name, lift_args, wraps
-from tinyjax.tree_util import flatten_axes, tree_flatten, tree_leaves, tree_unflatten, treedef_children
+from tinyjax.tree_util import (
+    flatten_axes,
+    tree_flatten,
+    tree_leaves,
+    tree_unflatten,
+    treedef_children,
+)
 
 
 def vmap(fun, in_axes=0, out_axes=0, axis_name=None, axis_size=None, spmd_axis_name=None):

@@ -239,9 +239,7 @@ def transpose(jaxpr, args, cts):
             cts_in = prim.transpose(ct, *map(read, eqn.invars), **eqn.params)
             for atom, c in zip(eqn.invars, cts_in, strict=True):
                 accumulate(atom, c)
-    return [
-        ct_env.get(v, Zero(v.aval)) for v, a in zip(jaxpr.invars, args) if isinstance(a, Undef)
-    ]
+    return [ct_env.get(v, Zero(v.aval)) for v, a in zip(jaxpr.invars, args) if isinstance(a, Undef)]
 
 
 def float0_zeros(aval):

@@ -95,7 +95,7 @@ def fronts(vals, dims):
     return moved, tuple(None if d is None else 0 for d in dims)
 
 
-# ---- named axes -----------------------------------------------------------------------------------
+# ---- named axes ---------------------------------------------------------------------------------
 
 
 def axis_env():

@@ -3,7 +3,7 @@
 from tinyjax.core import Primitive, Undef, Zero, nonzero, run
 from tinyjax.transforms.programs import batch_jaxpr, jvp_jaxpr, spread_cts, transpose_jaxpr
 from tinyjax.transforms.stage import dce_pruned
-from tinyjax.util import spread, split_list, take
+from tinyjax.util import split_list, spread, take
 
 
 class Higher(Primitive):

@@ -5,10 +5,10 @@ import numpy as np
 from tinyjax.array import Array, lift
 from tinyjax.avals import ShapedArray
 from tinyjax.core import Primitive
+from tinyjax.primitives.creation import iota
 from tinyjax.primitives.elementwise import div, mul
 from tinyjax.primitives.linear import convert, reduce_sum
 from tinyjax.primitives.reducing import reduce_max, reduce_min
-from tinyjax.primitives.creation import iota
 from tinyjax.transforms.batching import axis_size_of
 from tinyjax.tree_util import tree_map
 

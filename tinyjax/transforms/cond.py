@@ -23,7 +23,7 @@ from tinyjax.transforms.stage import dce, prune, stage_closed, used_inputs
 from tinyjax.tree_util import tree_flatten, tree_unflatten
 from tinyjax.util import split_list, take
 
-# ---- programs -------------------------------------------------------------------------------------
+# ---- programs -----------------------------------------------------------------------------------
 
 
 def any_of(masks_):
@@ -91,7 +91,7 @@ def dce_branches(_, branches, used):
     return take_inputs(kept[0], tuple(kept), mask), mask
 
 
-# ---- the card -------------------------------------------------------------------------------------
+# ---- the card -----------------------------------------------------------------------------------
 
 
 class Cond(Loop):
@@ -155,9 +155,7 @@ class Cond(Loop):
             outs.append(run(batched, *xs))
         best = outs[-1]
         for mask, out in reversed(list(zip(lanes[:-1], outs[:-1]))):
-            best = [
-                select_n(broadcast_in_dim(mask, b.shape, [0]), b, o) for o, b in zip(out, best)
-            ]
+            best = [select_n(broadcast_in_dim(mask, b.shape, [0]), b, o) for o, b in zip(out, best)]
         return best, [0] * len(best)
 
     def dce(self, eqn, used):
@@ -178,7 +176,7 @@ def lane_mask(index, n, count):
 
 cond_p = Cond("cond")
 
-# ---- the functions --------------------------------------------------------------------------------
+# ---- the functions ------------------------------------------------------------------------------
 
 
 def cond(pred, true_fun, false_fun, *operands, operand=None):
@@ -288,5 +286,3 @@ def with_all_captured(jaxpr, i, captured):
     for j, values in enumerate(captured):
         invars += own if i == j else [Var(c.aval) for c in values]
     return jaxpr.replace(invars=invars + rest)
-
-

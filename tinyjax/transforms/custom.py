@@ -20,7 +20,7 @@ from tinyjax.transforms.stage import prune_captured, stage, stage_closed
 from tinyjax.tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_unflatten
 from tinyjax.util import take
 
-# ---- cards ----------------------------------------------------------------------------------------
+# ---- cards --------------------------------------------------------------------------------------
 
 
 def call(fun, *args):
@@ -195,7 +195,7 @@ custom_jvp_call_p = CustomJVPCall("custom_jvp_call")
 custom_vjp_call_p = CustomVJPCall("custom_vjp_call")
 custom_lin_p = CustomLin("custom_lin")
 
-# ---- decorators -----------------------------------------------------------------------------------
+# ---- decorators ---------------------------------------------------------------------------------
 
 
 def record(out, box):
@@ -310,8 +310,7 @@ class custom_jvp(CustomFunction):
 
         def rule(primals, tangents):
             given = [
-                t if is_inexact(p.aval) else float0_zeros(p.aval)
-                for p, t in zip(primals, tangents)
+                t if is_inexact(p.aval) else float0_zeros(p.aval) for p, t in zip(primals, tangents)
             ]
             pair = self.rule(*fixed, tree_unflatten(tree, primals), tree_unflatten(tree, given))
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
@@ -323,9 +322,7 @@ class custom_jvp(CustomFunction):
             return self.check_rule(*pair, out_tree)
 
         rule.__name__ = fun_name(self.rule)
-        outs = custom_jvp_call_p.bind(
-            *xs, call_jaxpr=fun, jvp=rule, num_consts=0, name=self.name
-        )
+        outs = custom_jvp_call_p.bind(*xs, call_jaxpr=fun, jvp=rule, num_consts=0, name=self.name)
         return tree_unflatten(out_tree[0], outs)
 
     def check_rule(self, out, tangent, out_tree):
@@ -356,7 +353,9 @@ class custom_jvp(CustomFunction):
 def add_trees(a, b):
     """The leafwise sum of two pytrees of one structure."""
     leaves, tree = tree_flatten(a)
-    return tree_unflatten(tree, [add_tangents(lift(x), lift(y)) for x, y in zip(leaves, tree_leaves(b))])
+    return tree_unflatten(
+        tree, [add_tangents(lift(x), lift(y)) for x, y in zip(leaves, tree_leaves(b))]
+    )
 
 
 class custom_vjp(CustomFunction):

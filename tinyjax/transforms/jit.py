@@ -283,7 +283,7 @@ class Lowered:
         return compiled
 
 
-# ---- static arguments -----------------------------------------------------------------------------
+# ---- static arguments ---------------------------------------------------------------------------
 
 
 def static_args(fun, nums, names):
@@ -296,9 +296,7 @@ def static_args(fun, nums, names):
         params = list(inspect.signature(fun).parameters.values())
     except (TypeError, ValueError):
         return nums, names
-    positional = [
-        p.name for p in params if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
+    positional = [p.name for p in params if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     variadic = any(p.kind == p.VAR_POSITIONAL for p in params)
     for n in nums:
         if not variadic and not -len(positional) <= n < len(positional):
@@ -347,7 +345,7 @@ def remaining_signature(fun, fixed, fixed_kw):
     return inspect.Signature(kept)
 
 
-# ---- the decorator --------------------------------------------------------------------------------
+# ---- the decorator ------------------------------------------------------------------------------
 
 
 def jit(
@@ -384,7 +382,13 @@ def jit(
     >>> selu(jnp.arange(3.0))
     Array([0.  , 1.05, 2.1 ], dtype=float32)
     """
-    unknown = set(devices) - {"device", "backend", "abstracted_axes", "in_shardings", "out_shardings"}
+    unknown = set(devices) - {
+        "device",
+        "backend",
+        "abstracted_axes",
+        "in_shardings",
+        "out_shardings",
+    }
     if unknown:
         raise TypeError(f"jit() got an unexpected keyword argument {sorted(unknown)[0]!r}")
     if fun is None:

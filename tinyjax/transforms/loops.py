@@ -36,7 +36,7 @@ def alone(_, prim, program, rest, avals):
 
 
 def trace_fun(f, avals, in_tree, name=None):
-    """Stage a function of pytrees -> jaxpr, captured values (its first inputs), output structure."""
+    """Stage a function of pytrees -> jaxpr, captured values (its first inputs), output tree."""
     flat = FlatFun(f, in_tree, name or fun_name(f))
     jaxpr, captured = stage(flat, avals, flat.name, hoist=True)
     return jaxpr, captured, flat.out_tree
@@ -64,10 +64,10 @@ def type_differences(tree_in, avals_in, tree_out, avals_out, name_in, name_out):
 
 def how_they_differ(a, b):
     """', so the shapes differ' and so on."""
-    parts = [n for n, x, y in (("dtypes", a.dtype, b.dtype), ("shapes", a.shape, b.shape)) if x != y]
+    parts = [
+        n for n, x, y in (("dtypes", a.dtype, b.dtype), ("shapes", a.shape, b.shape)) if x != y
+    ]
     return f", so the {' and the '.join(parts)} differ"
-
-
 
 
 def promote_weak(carry, out_avals):

@@ -24,7 +24,7 @@ from tinyjax.transforms.ad import (
 )
 from tinyjax.transforms.batching import move_to, vmap_flat
 from tinyjax.transforms.stage import dce, prune_captured, stage_closed
-from tinyjax.util import drop, spread, split_list, take, unzip2
+from tinyjax.util import drop, split_list, spread, take, unzip2
 
 
 def made(ts, inst):

@@ -33,7 +33,7 @@ from tinyjax.tree_util import (
 )
 from tinyjax.util import drop, fixpoint, split_list, spread, take
 
-# ---- programs -------------------------------------------------------------------------------------
+# ---- programs -----------------------------------------------------------------------------------
 
 
 @memo
@@ -162,7 +162,7 @@ def transpose_scan(jaxpr, linear, ys_nz, num_consts, num_carry):
     )
 
 
-# ---- the card -------------------------------------------------------------------------------------
+# ---- the card -----------------------------------------------------------------------------------
 
 
 class Scan(Loop):
@@ -194,7 +194,12 @@ class Scan(Loop):
         ts = [instantiate(t) for t in take(tangents, nz)]
         n_tc, n_tk = sum(nz[:num_consts]), sum(nz[num_consts : num_consts + num_carry])
         c, k, x, tc, tk, tx = split_list(
-            [*primals, *ts], num_consts, num_carry, len(primals) - num_consts - num_carry, n_tc, n_tk
+            [*primals, *ts],
+            num_consts,
+            num_carry,
+            len(primals) - num_consts - num_carry,
+            n_tc,
+            n_tk,
         )
         outs = self.bind(
             *[*c, *tc, *k, *tk, *x, *tx],
@@ -307,7 +312,7 @@ def dce_scan(jaxpr, used, mask):
 
 scan_p = Scan("scan")
 
-# ---- the function ---------------------------------------------------------------------------------
+# ---- the function -------------------------------------------------------------------------------
 
 
 def scan(f, init, xs=None, length=None, reverse=False, unroll=1, _split_transpose=False):

@@ -51,9 +51,7 @@ def dce(jaxpr, used=None):
         kept.append(eqn)
         live.update(v for v in eqn.invars if isinstance(v, Var))
     consts = [(v, c) for v, c in zip(jaxpr.constvars, jaxpr.consts) if v in live]
-    return Jaxpr(
-        jaxpr.invars, kept[::-1], outvars, [v for v, _ in consts], [c for _, c in consts]
-    )
+    return Jaxpr(jaxpr.invars, kept[::-1], outvars, [v for v, _ in consts], [c for _, c in consts])
 
 
 @memo
