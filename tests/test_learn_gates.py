@@ -1,11 +1,12 @@
 """What every author promises of an exercise: its own card is run through the grader."""
 
+import functools
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tinyjax.learn.exercise import Exercise, exercises, load
+from tinyjax.learn.exercise import Exercise, exercises, find, load
 from tinyjax.learn.judge import Verdict, check_exercise
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -16,7 +17,14 @@ SOLUTIONS = [
     for kind in ("reference", "right", "wrong")
     for solution in exercise.solutions(kind)
 ]
+pytestmark = pytest.mark.slow
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+
+
+@functools.cache
+def verdict_on(name: str, source: str) -> Verdict:
+    """The verdict on a solution of the card; more than one test asks for it."""
+    return check_exercise(find(name), source)
 
 
 def test_there_are_exercises():
@@ -26,7 +34,7 @@ def test_there_are_exercises():
 @pytest.mark.parametrize("exercise, kind, solution", SOLUTIONS)
 def test_each_solution_gets_its_verdict(exercise, kind, solution):
     """Right ones pass; each wrong one fails and is told its own misconception and no other."""
-    verdict = check_exercise(exercise, solution.source)
+    verdict = verdict_on(exercise.name, solution.source)
     named = {check.misconception for check in verdict.checks} - {None}
     if kind == "wrong":
         assert (verdict.status, named) == ("fail", {solution.misconception})
@@ -61,7 +69,7 @@ def test_no_check_is_dead(exercise):
     """Each check catches a wrong solution that all the others let through."""
     for number, item in enumerate(exercise.checks):
         assert any(
-            only_fails(number, check_exercise(exercise, wrong.source))
+            only_fails(number, verdict_on(exercise.name, wrong.source))
             for wrong in exercise.solutions("wrong")
         ), f"{exercise.name}: nothing needs the check {item.name!r}"
 
