@@ -23,7 +23,8 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
-from tinyjax.compiler import vector_library, vector_math, vector_special, vector_trig
+from tinyjax.compiler import complex_words, vector_library, vector_math, vector_special, vector_trig
+from tinyjax.compiler.complex_words import PART, is_complex
 from tinyjax.compiler.signature import BITS, SIGNED_CODES, UNSIGNED_CODES, is_float, is_integer, is_signed
 from tinyjax.compiler.vector_ir import Num, llvm_type, where
 
@@ -59,6 +60,10 @@ def _common_pair(a: str | None, b: str | None) -> str | None:
         return b if a == "literal" else a
     if a == "bool" or b == "bool":
         return b if a == "bool" else a
+    if is_complex(a) or is_complex(b):
+        if is_integer(a) or is_integer(b):
+            return None
+        return "c128" if max(BITS[a] // (1 + is_complex(a)), BITS[b] // (1 + is_complex(b))) == 64 else "c64"
     if is_float(a) and is_float(b):
         return "f64"
     if not (is_integer(a) and is_integer(b)):
@@ -92,8 +97,8 @@ def _bitwise(code: str) -> bool:
     return is_integer(code) or code == "bool"
 
 
-def _any(code: str) -> bool:
-    return True
+def _ordered(code: str) -> bool:
+    return not is_complex(code)
 
 
 def define(name: str, arity: int, kind: Callable[[str], bool], emit: Callable[..., Num], table=INTRINSICS) -> None:
@@ -198,13 +203,13 @@ define("xor", 2, _bitwise, lambda x, y: x ^ y, OPERATORS)
 define("invert", 1, _bitwise, lambda x: ~x, OPERATORS)
 define("neg", 1, _number, lambda x: -x, OPERATORS)
 define("pos", 1, _number, lambda x: x, OPERATORS)
-define_predicate("lt", 2, _any, lambda x, y: x < y, OPERATORS)
-define_predicate("le", 2, _any, lambda x, y: x <= y, OPERATORS)
-define_predicate("gt", 2, _any, lambda x, y: x > y, OPERATORS)
-define_predicate("ge", 2, _any, lambda x, y: x >= y, OPERATORS)
-define_predicate("eq", 2, _any, lambda x, y: x == y, OPERATORS)
-define_predicate("ne", 2, _any, lambda x, y: x != y, OPERATORS)
-define_predicate("not_", 1, _any, lambda x: x == 0, OPERATORS)
+define_predicate("lt", 2, _ordered, lambda x, y: x < y, OPERATORS)
+define_predicate("le", 2, _ordered, lambda x, y: x <= y, OPERATORS)
+define_predicate("gt", 2, _ordered, lambda x, y: x > y, OPERATORS)
+define_predicate("ge", 2, _ordered, lambda x, y: x >= y, OPERATORS)
+define_predicate("eq", 2, _ordered, lambda x, y: x == y, OPERATORS)
+define_predicate("ne", 2, _ordered, lambda x, y: x != y, OPERATORS)
+define_predicate("not_", 1, _ordered, lambda x: x == 0, OPERATORS)
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "lshift", "rshift", "and_", "or_", "xor"):
     OPERATORS["i" + _name.rstrip("_")] = OPERATORS[_name]  # the in-place forms
 
@@ -245,27 +250,29 @@ INTRINSICS["where"] = Intrinsic(
 
 def _emit_where(condition: Num, x: Num, y: Num) -> Num:
     code = _settle(common(x.typing_code, y.typing_code))
+    if is_complex(code):
+        return complex_words.choose(condition, complex_words.to_complex(x, code), complex_words.to_complex(y, code))
     return where(condition, x.to(code), y.to(code))
 
 
 def _maximum(x: Num, y: Num) -> Num:
-    """The larger; NaN if either is NaN."""
-    return where((x > y) | x.is_nan(), x, y) if is_float(x.code) else where(x > y, x, y)
+    """The larger; NaN if either is NaN; +0 is larger than -0."""
+    return x.call("llvm.maximum", y) if is_float(x.code) else where(x > y, x, y)
 
 
 def _minimum(x: Num, y: Num) -> Num:
-    """The smaller; NaN if either is NaN."""
-    return where((x < y) | x.is_nan(), x, y) if is_float(x.code) else where(x < y, x, y)
+    """The smaller; NaN if either is NaN; -0 is smaller than +0."""
+    return x.call("llvm.minimum", y) if is_float(x.code) else where(x < y, x, y)
 
 
 FREE_ORDER = ("reassoc", "nsz", "contract")  # LLVM may reorder and vectorise this addition, and only this one
 
-define("maximum", 2, _any, _maximum)
-define("minimum", 2, _any, _minimum)
+define("maximum", 2, _ordered, _maximum)
+define("minimum", 2, _ordered, _minimum)
 define("acc", 2, _number, lambda s, v: s._binary(v, "fadd", "add", flags=FREE_ORDER))
 define("accmul", 2, _number, lambda s, v: s._binary(v, "fmul", "mul", flags=FREE_ORDER))
-define("accmax", 2, _any, lambda s, v: s.call("llvm.maximum", v) if is_float(s.code) else _maximum(s, v))
-define("accmin", 2, _any, lambda s, v: s.call("llvm.minimum", v) if is_float(s.code) else _minimum(s, v))
+define("accmax", 2, _ordered, _maximum)
+define("accmin", 2, _ordered, _minimum)
 define("muladd", 3, _number, lambda x, y, z: x.muladd(y, z) if is_float(x.code) else x * y + z)
 
 # ------------------------------------------------------------------------------------------------ numbers and bits
@@ -367,3 +374,69 @@ for _module, _words in INLINE.items():
         define(_name, 1, is_float, getattr(_module, _name))
 for _name, (_, _arity) in vector_library.FUNCTIONS.items():
     define(_name, _arity, is_float, functools.partial(vector_library.call, _name))
+
+# ------------------------------------------------------------------------------------------------ halves and complex numbers
+
+
+def _round_f16(x: Num) -> Num:
+    """A float32 rounded to float16's precision and range."""
+    builder, half = x.builder, ir.HalfType()
+    return x.new(builder.fpext(builder.fptrunc(x.value, half), ir.FloatType()))
+
+
+def bf16_bits(x: Num) -> Num:
+    """The upper half of a float32 after rounding to nearest even: a bfloat16, in the low bits of a u32."""
+    bits = x.bits(signed=False)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    return where(x.is_nan(), (bits >> 16) | 0x40, rounded)
+
+
+def _round_bf16(x: Num) -> Num:
+    """A float32 rounded to bfloat16's precision."""
+    return (bf16_bits(x) << 16).as_float()
+
+
+INTRINSICS["f16"] = Intrinsic("f16", 1, lambda _: "f32", lambda x: _round_f16(x.to("f32")))
+INTRINSICS["bf16"] = Intrinsic("bf16", 1, lambda _: "f32", lambda x: _round_bf16(x.to("f32")))
+
+
+def _with_complex(table: dict[str, Intrinsic], name: str, emit: Callable[..., Num], result: Callable[[str], str]) -> None:
+    """Extend a word (or make one) by its meaning for complex operands."""
+    real = table.get(name)
+    arity = real.arity if real else 1
+
+    def rule(*codes: str) -> str | None:
+        code = common(*codes)
+        if code is not None and is_complex(code):
+            return result(code)
+        return real.result(*codes) if real else None
+
+    def either(*operands: Num) -> Num:
+        code = common(*(x.typing_code for x in operands))
+        if code is not None and is_complex(code):
+            return emit(*(complex_words.to_complex(x, code) for x in operands))
+        assert real is not None
+        return real.emit(*operands)
+
+    table[name] = Intrinsic(name, arity, rule, either)
+
+
+for _words, _result in (
+    (complex_words.TO_COMPLEX, lambda code: code),
+    (complex_words.TO_FLOAT, lambda code: PART[code]),
+    (complex_words.TO_BOOL, lambda code: "bool"),
+):
+    for _name, _emit in _words.items():
+        if _name in OPERATORS:
+            _with_complex(OPERATORS, _name, _emit, _result)
+        if _name in INTRINSICS or _name not in OPERATORS:
+            _with_complex(INTRINSICS, _name, _emit, _result)
+for _name in ("add", "sub", "mul", "truediv"):
+    OPERATORS["i" + _name] = OPERATORS[_name]
+for _code, _part in PART.items():
+    INTRINSICS[_code] = Intrinsic(  # c64(x) converts
+        _code, 1, lambda _, to=_code: to, lambda x, to=_code: complex_words.to_complex(x, to)
+    )
+INTRINSICS["complex_of"] = Intrinsic(
+    "complex_of", 2, lambda re, im: complex_words.WHOLE.get(re) if re == im else None, complex_words.join
+)

@@ -165,13 +165,46 @@ def integer_pow(x, n):
     return result if n >= 0 else type(x)(1) / result
 
 
+def bf16(x):
+    """A float32 rounded to bfloat16's precision."""
+    if np.isnan(x):
+        return np.float32(x)
+    bits = int(np.float32(x).view(np.uint32))
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16 << 16
+    return np.uint32(rounded).view(np.float32)
+
+
+# ------------------------------------------------------------------------------------------------ error functions
+
+
+def _through_float64(function: Callable[[float], float]) -> Callable:
+    """A function of ``math`` on NumPy scalars of any precision."""
+    return lambda x: type(x)(function(float(x)))
+
+
+def _erf_inv(p: float) -> float:
+    """Inverse of erf by Newton's method on erf, or on erfc near 1."""
+    if not -1.0 < p < 1.0:
+        return math.copysign(math.inf, p) if abs(p) == 1.0 else math.nan
+    q = 1.0 - abs(p)
+    x = 0.0 if q > 0.5 else math.sqrt(-math.log(q))
+    for _ in range(100):
+        error = (math.erf(x) - abs(p)) if x < 0.5 else (q - math.erfc(x))
+        step = error / (2.0 / math.sqrt(math.pi) * math.exp(-x * x))
+        x -= step
+        if abs(step) <= 1e-16 * abs(x):
+            break
+    return math.copysign(x, p)
+
+
 # ------------------------------------------------------------------------------------------------ the namespace
 
 WORDS: dict[str, object] = {
     "inf": math.inf, "nan": math.nan, "pi": math.pi,
     **{code: (_cast_to_float if code[0] == "f" else _cast_to_int)(kind) for code, kind in _SCALARS.items()},
     **{f"bitcast_{code}": _bitcast(kind) for code, kind in _SCALARS.items()},
-    "bool_": np.bool_,
+    "bool_": np.bool_, "c64": np.complex64, "c128": np.complex128,
+    "f16": lambda x: np.float32(np.float16(x)), "bf16": bf16,
     "where": where, "maximum": maximum, "minimum": minimum, "accmax": maximum, "accmin": minimum,
     "acc": lambda s, v: s + v, "accmul": lambda s, v: s * v, "muladd": lambda x, y, z: x * y + z,
     "div": div, "rem": rem, "shift_left": shift_left, "shift_right_logical": shift_right_logical,
@@ -179,8 +212,14 @@ WORDS: dict[str, object] = {
     "abs": np.abs, "sign": sign, "square": lambda x: x * x, "sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil,
     "trunc": np.trunc, "round_half_even": np.rint, "round_half_away": round_half_away, "copysign": np.copysign,
     "nextafter": np.nextafter, "is_finite": np.isfinite, "is_nan": np.isnan, "integer_pow": integer_pow,
+    "real": np.real, "imag": np.imag, "conj": np.conj,
+    "complex_of": lambda re, im: (np.complex64 if isinstance(re, np.float32) else np.complex128)(complex(re, im)),
     "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log1p": np.log1p,
-    "tanh": np.tanh, "logistic": logistic, "sin": np.sin, "cos": np.cos,
+    "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
+    "logistic": logistic, "sin": np.sin, "cos": np.cos, "tan": np.tan,
+    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
+    "erf": _through_float64(math.erf), "erfc": _through_float64(math.erfc), "erf_inv": _through_float64(_erf_inv),
+    "rsqrt": lambda x: type(x)(1) / np.sqrt(x), "cbrt": np.cbrt, "pow": np.power,
 }  # fmt: skip
 
 

@@ -4,7 +4,7 @@ import keyword
 
 import numpy as np
 
-from tinyjax.compiler.index import Ix, plain
+from tinyjax.compiler.index import ZERO, Ix, plain
 from tinyjax.compiler.intrinsics_py import WORDS
 from tinyjax.compiler.words import code_of, inside, literal
 
@@ -233,7 +233,7 @@ def together(first, second, shape, array_shape, idx):
 
 def loop_indices(shape, groups):
     """For every axis its index: the last axis of a group carries the loop variable."""
-    idx = [Ix("0") for _ in shape]
+    idx = [ZERO for _ in shape]
     for name, group in zip(LOOP_NAMES, groups):
         for d in group:
             idx[d] = plain(d)

@@ -18,7 +18,7 @@ from tinyjax.compiler.intrinsics import INTRINSICS, Intrinsic
 from tinyjax.compiler.vector_ir import Num
 
 _TYPES = {
-    "bool": types.boolean, "f32": types.float32, "f64": types.float64, "intp": types.intp,
+    "bool": types.boolean, "c64": types.complex64, "c128": types.complex128, "f32": types.float32, "f64": types.float64, "intp": types.intp,
     **{f"i{bits}": getattr(types, f"int{bits}") for bits in (8, 16, 32, 64)},
     **{f"u{bits}": getattr(types, f"uint{bits}") for bits in (8, 16, 32, 64)},
 }  # fmt: skip

@@ -31,7 +31,8 @@ from numba.core.typing import templates
 from numba.core.typing.context import BaseContext as TypingBase
 from numba.cpython import rangeobj, slicing, tupleobj  # noqa: F401  (register their lowering)
 
-from tinyjax.compiler.intrinsics import INTRINSICS, OPERATORS, Intrinsic
+from tinyjax.compiler.complex_words import PART, is_complex, join, split, to_complex
+from tinyjax.compiler.intrinsics import INTRINSICS, OPERATORS, Intrinsic, bf16_bits
 from tinyjax.compiler.signature import Param
 from tinyjax.compiler.vector_ir import Num
 
@@ -80,6 +81,7 @@ SCALARS: dict[str, types.Type] = {
     "bool": types.boolean, "f32": types.float32, "f64": types.float64,
     "i8": types.int8, "i16": types.int16, "i32": types.int32, "i64": types.int64,
     "u8": types.uint8, "u16": types.uint16, "u32": types.uint32, "u64": types.uint64,
+    "c64": types.complex64, "c128": types.complex128,
 }  # fmt: skip
 CODES = {kind: code for code, kind in SCALARS.items()}
 
@@ -253,7 +255,8 @@ class KernelTarget(cpu.CPUContext):
         source, wanted = code_of(fromty), CODES.get(toty)
         if source is None or wanted is None:
             return super().cast(builder, val, fromty, toty)
-        return _number(builder, fromty, val).to(wanted).value
+        number = _number(builder, fromty, val)
+        return (to_complex(number, wanted) if is_complex(wanted) else number.to(wanted)).value
 
 
 def _number(builder, kind: types.Type, value) -> Num:
@@ -307,6 +310,7 @@ def _address(builder, kind: Buffer, data, lengths, indices):
 STORAGE = {
     "bool": ir.IntType(8), "f16": ir.HalfType(), "bf16": ir.IntType(16), "f32": ir.FloatType(), "f64": ir.DoubleType(),
     **{f"{sign}{bits}": ir.IntType(bits) for sign in "iu" for bits in (8, 16, 32, 64)},
+    "c64": ir.LiteralStructType([ir.FloatType()] * 2), "c128": ir.LiteralStructType([ir.DoubleType()] * 2),
 }  # fmt: skip
 
 
@@ -333,20 +337,45 @@ def _emit_getitem(context, sig, builder, args, loc=None):
 
 
 def _load(builder, code: str, pointer):
+    """Read an element in the form it has inside the kernel."""
+    if is_complex(code):
+        return join(*(Num(builder, builder.load(p), PART[code]) for p in _part_pointers(builder, pointer))).value
     value = builder.load(pointer)
     if code == "bool":
         return builder.trunc(value, ir.IntType(1))
+    if code == "f16":
+        return builder.fpext(value, ir.FloatType())
+    if code == "bf16":
+        return (Num(builder, builder.zext(value, ir.IntType(32)), "u32") << 16).as_float().value
     return value
+
+
+def _store(builder, code: str, value, pointer):
+    """Write an element; halves are rounded to nearest even."""
+    if is_complex(code):
+        for part, target in zip(split(Num(builder, value, code)), _part_pointers(builder, pointer), strict=True):
+            builder.store(part.value, target)
+        return
+    if code == "bool":
+        value = builder.zext(value, ir.IntType(8))
+    elif code == "f16":
+        value = builder.fptrunc(value, ir.HalfType())
+    elif code == "bf16":
+        value = builder.trunc(bf16_bits(Num(builder, value, "f32")).value, ir.IntType(16))
+    builder.store(value, pointer)
+
+
+def _part_pointers(builder, pointer):
+    """Pointers to the real and the imaginary part of a complex number."""
+    index = ir.IntType(32)
+    return [builder.gep(pointer, [ir.Constant(index, 0), ir.Constant(index, k)], inbounds=True) for k in (0, 1)]
 
 
 def _emit_setitem(context, sig, builder, args, loc=None):
     kind, index, _ = sig.args
     data, lengths = _parts(builder, kind, args[0])
     pointer = _address(builder, kind, data, lengths, _unpack_index(builder, index, args[1]))
-    value = args[2]
-    if kind.code == "bool":
-        value = builder.zext(value, ir.IntType(8))
-    builder.store(value, pointer)
+    _store(builder, kind.code, args[2], pointer)
     return context.get_dummy_value()
 
 

@@ -204,9 +204,13 @@ def cosh(x: Num) -> Num:
 
 
 def tanh(x: Num) -> Num:
-    """Hyperbolic tangent."""
-    t = expm1(x.abs() * -2.0)
-    return (-t / (t + 2.0)).copysign(x)
+    """Hyperbolic tangent, from t = exp(-2 * |x|) - 1."""
+    a = x.abs() * -2.0
+    limit = -20.0 if x.code == "f32" else -40.0  # beyond, the result rounds to 1
+    r, i = _exp_reduce(where(a < limit, limit, a))
+    power = two_to_the(i)
+    t = _expm1_reduced(r).muladd(power, power - 1.0)
+    return (t / (t + 2.0)).copysign(x)
 
 
 def logistic(x: Num) -> Num:

@@ -1,0 +1,451 @@
+"""From the items of a block to lines of a kernel: one line per equation, inside as few loops as can be.
+
+`Emitter` walks over the items. For every nest it looks at all accesses first (`probe`), to see which
+axes can be one loop, and then writes the loops; values are written where they are first read.
+"""
+
+import math
+
+from tinyjax.compiler import reduce
+from tinyjax.compiler.fusion import Copy, Loop, Nest, plan
+from tinyjax.compiler.index import ZERO, Ix, affine, read, same, tokens
+from tinyjax.compiler.kernel import LOOP_NAMES, group_axes, loop_indices
+from tinyjax.compiler.words import COSTLY, code_of, expression, inside
+from tinyjax.core import Literal
+
+
+class Block:
+    """What is known of the block under construction."""
+
+    def __init__(self, items, lazy, used_at, item_of, whole):
+        self.items, self.lazy, self.used_at = items, lazy, used_at
+        self.item_of, self.whole = item_of, set(whole)
+
+
+class Emitter:
+    """Writes blocks into a kernel."""
+
+    def __init__(self, kernel, loopable):
+        self.kernel, self.loopable = kernel, loopable
+        self.block, self.nest = None, None
+        self.members, self.stashed, self.phase = {}, {}, 0
+        self.probing = None  # the accesses found so far, while looking ahead
+
+    # ---- blocks ---------------------------------------------------------------------------------
+
+    def run(self, program, whole):
+        """Write a whole program (of a loop's body or a branch)."""
+        parts = plan(program.eqns, whole, self.loopable)
+        outer, self.block = self.block, Block(*parts, whole)
+        for at, item in enumerate(self.block.items):
+            self.item(at, item)
+        self.block = outer
+
+    def item(self, at, item):
+        """Write one item."""
+        self.at = at
+        self.kernel.equations += len(item.eqns)
+        if type(item) is Nest:
+            self.emit_nest(item)
+        elif type(item) is Copy:
+            from_copy(self, item.eqn)
+        else:
+            from tinyjax.compiler.emit_loops import emit_loop
+
+            emit_loop(self, item.eqn)
+
+    def stored(self, var):
+        """Whether a variable of the present item must outlive it in memory."""
+        used = self.block.used_at.get(var, set())
+        return var in self.block.whole or bool(used - {self.block.item_of[var]})
+
+    def storage(self, var):
+        """The array that a variable is written to."""
+        kernel = self.kernel
+        if var not in kernel.places:
+            code = code_of(var.aval.dtype)
+            name = kernel.namer(var)
+            kernel.places[var] = kernel.scratch(name, code, var.aval.shape)
+        return kernel.places[var]
+
+    # ---- what index.read asks for ---------------------------------------------------------------
+
+    def leaf(self, atom, idx):
+        """The text of an element that exists; None if it must be computed here."""
+        if isinstance(atom, Literal):
+            return self.kernel.number(atom)
+        if atom in self.kernel.scalars:
+            return self.kernel.scalars[atom]
+        if atom in self.stashed and self.members[atom] < self.phase:
+            return self.load(atom, self.stashed[atom], self.tail(idx))
+        if atom in self.members:
+            return self.known(atom, idx)
+        if atom in self.block.lazy:
+            return self.known(atom, idx)
+        return self.load(atom, self.kernel.array(atom), idx)
+
+    def definition(self, var):
+        """The equation that computes a variable here."""
+        return self.makers[var] if var in self.makers else self.block.lazy[var]
+
+    def known(self, var, idx):
+        """The name of a value that has been computed already."""
+        key = var, tuple(ix.text for ix in idx)
+        if self.probing is not None:
+            return "x" if key in self.seen else None
+        for scope in reversed(self.kernel.scopes):
+            if key in scope.memo:
+                return scope.memo[key]
+        return None
+
+    def load(self, var, place, idx):
+        """Read an element."""
+        if self.probing is not None:
+            self.probing.append((place.shape, [*place.at, *idx]))
+            return "x"
+        name = self.known(var, idx)
+        if name is None:
+            text = f"{place.name}[{self.kernel.flat(place, idx)}]"
+            name = self.assign(var, idx, text)
+        return name
+
+    def apply(self, eqn, operands, idx):
+        """Compute an element."""
+        var = eqn.outvars[0]
+        if self.probing is not None:
+            self.seen.add((var, tuple(ix.text for ix in idx)))
+            return "x"
+        return self.assign(var, idx, expression(eqn, operands), self.comment(eqn))
+
+    def assign(self, var, idx, text, comment=""):
+        """A line that names a value, in the outermost scope that knows its index."""
+        kernel = self.kernel
+        key = var, tuple(ix.text for ix in idx)
+        scope = kernel.home(idx)
+        letters = "".join(self.letter[d] for d in sorted({d for ix in idx for d in ix.uses}))
+        letters = "".join(dict.fromkeys(letters))
+        base = kernel.namer(var) + (f"_{letters}" if letters else "")
+        name = kernel.local(base, (key, letters))
+        scope.memo[key] = name
+        kernel.line(f"{name} = {text}{comment}", scope)
+        return name
+
+    def comment(self, eqn):
+        """An equation as a jaxpr shows it, behind its line."""
+        names = [
+            self.kernel.namer(v) if not isinstance(v, Literal) else "" for v in eqn.invars
+        ]
+        out = eqn.outvars[0]
+        text = f"{self.kernel.namer(out)}:{inside(code_of(out.aval.dtype))} = {eqn.primitive}"
+        return f"  # {' '.join([text, *filter(None, names)])}"
+
+    def size(self, n):
+        """The name of a size."""
+        return "n" if self.probing is not None else self.kernel.size(n)
+
+    def clamped(self, start, limit):
+        """A start index, moved so that the slice fits."""
+        text = read(self, start, [])
+        if self.probing is not None:
+            return "s"
+        key = (start, "clamped", limit), ()
+        for scope in reversed(self.kernel.scopes):
+            if key in scope.memo:
+                return scope.memo[key]
+        scope = self.kernel.home([])
+        name = self.kernel.local("start", key)
+        scope.memo[key] = name
+        self.kernel.line(f"{name} = maximum(minimum(i64({text}), {self.size(limit)}), 0)", scope)
+        return name
+
+    def iota(self, eqn, ix):
+        """The index itself, as a number."""
+        if self.probing is not None:
+            self.probing.append(((2,), [Ix("x", None, ix.uses) if ix.uses else ix]))
+            return "x"
+        code = code_of(eqn.outvars[0].aval.dtype)
+        var = eqn.outvars[0]
+        return self.known(var, [ix]) or self.assign(var, [ix], f"{inside(code)}({ix.text})")
+
+    def store(self, place, idx, value):
+        """Write an element."""
+        if self.probing is not None:
+            self.probing.append((place.shape, [*place.at, *idx]))
+        else:
+            self.kernel.line(f"{place.name}[{self.kernel.flat(place, idx)}] = {value}")
+
+    # ---- loops over a shape ---------------------------------------------------------------------
+
+    def over(self, shape, body):
+        """Loops over a shape around body(indices)."""
+        groups, idx = self.analyse(shape, lambda at: body(at))
+        self.open_loops(shape, groups)
+        body(idx)
+        self.close_loops(groups)
+
+    def analyse(self, shape, body):
+        """Run body for its accesses -> groups of axes that are one loop each, and indices."""
+        self.probing, self.seen = [], set()
+        body(tokens(shape))
+        accesses, self.probing = self.probing, None
+        groups = group_axes(shape, accesses)
+        self.letter = {d: LOOP_NAMES[k] for k, group in enumerate(groups) for d in group}
+        return groups, loop_indices(shape, groups)
+
+    def open_loops(self, shape, groups):
+        """for i in range(n): ..."""
+        for group in groups:
+            n = self.size(math.prod(shape[d] for d in group))
+            self.kernel.open(f"for {self.letter[group[-1]]} in range({n}):", group)
+
+    def close_loops(self, groups):
+        """The end of these loops."""
+        for _ in groups:
+            self.kernel.close()
+
+    # ---- nests ----------------------------------------------------------------------------------
+
+    def emit_nest(self, nest):
+        """One loop nest."""
+        self.nest = nest
+        self.makers = {v: (eqn, k) for eqn in nest.eqns for k, v in enumerate(eqn.outvars)}
+        self.members = dict(nest.phase)
+        self.letter = {}
+        if nest.shape == ():
+            self.scalar_lines(nest)
+        elif nest.mode == "row":
+            self.rows(nest)
+        elif nest.mode == "full":
+            self.full(nest)
+        elif nest.mode == "cols":
+            reduce.emit_cols(self, nest)
+        else:
+            self.over(nest.shape, lambda idx: self.stores(nest.eqns, idx))
+        self.nest, self.makers, self.members, self.stashed, self.phase = None, {}, {}, {}, 0
+
+    def scalar_lines(self, nest):
+        """Equations between numbers: a line each."""
+        for eqn in nest.eqns:
+            if reduce.is_reduction(eqn):
+                self.scalar(eqn.outvars[0], read(self, eqn.invars[0], []))
+            else:
+                self.scalar(eqn.outvars[0], read(self, eqn.outvars[0], []))
+
+    def scalar(self, var, name):
+        """A number that is known from here on; kept in memory if it outlives the kernel."""
+        self.kernel.scalars[var] = name
+        if var in self.block.whole and var in self.kernel.places:
+            self.kernel.line(f"{self.kernel.places[var].name}[0] = {name}")
+
+    def element_eqns(self, eqns, phase=None):
+        """The equations that give one element per index and must be stored."""
+        return [
+            eqn.outvars[0]
+            for eqn in eqns
+            if not reduce.is_reduction(eqn)
+            and self.stored(eqn.outvars[0])
+            and (phase is None or self.members[eqn.outvars[0]] == phase)
+        ]
+
+    def stores(self, eqns, idx, phase=None):
+        """Compute elements and write them, in this order: what is written may be read, too."""
+        full = [v for v in self.element_eqns(eqns, phase) if len(v.aval.shape) == len(idx)]
+        full = [v for v in full if same(self.nest.home[v], tokens(self.nest.shape))]
+        values = [(v, read(self, v, idx)) for v in full]
+        for v, value in values:
+            self.store(self.storage(v), idx, value)
+
+    def full(self, nest):
+        """Reductions over everything."""
+        def body(idx):
+            self.stores(nest.eqns, idx)
+            for eqn in nest.eqns:
+                if reduce.is_reduction(eqn):
+                    read(self, eqn.invars[0], idx)
+
+        groups, idx = self.analyse(nest.shape, body)
+        sums = [eqn for eqn in nest.eqns if reduce.is_reduction(eqn)]
+        results = reduce.emit_sums(
+            self, nest.shape, groups, idx, sums, lambda: self.stores(nest.eqns, idx)
+        )
+        for eqn, name in zip(sums, results):
+            self.scalar(eqn.outvars[0], name)
+
+    def rows(self, nest):
+        """Passes over each row: every reduction may depend on those of earlier passes."""
+        kept = nest.kept
+        phases = range(max(nest.phase.values()) + 1)
+        self.find_stashed(nest)
+
+        def everything(idx):
+            for eqn in nest.eqns:
+                if reduce.is_reduction(eqn):
+                    read(self, eqn.invars[0], idx)
+                    self.seen.add((eqn.outvars[0], tuple(ix.text for ix in idx[:kept])))
+                    self.probing.append((nest.shape[:kept], idx[:kept]))
+                    if self.stored(eqn.outvars[0]):
+                        self.store(self.storage(eqn.outvars[0]), idx[:kept], "x")
+                elif self.stored(eqn.outvars[0]):
+                    v = eqn.outvars[0]
+                    home = self.home_of(v, idx)
+                    read(self, v, home)
+                    self.store(self.storage(v), home, "x")
+                else:
+                    read(self, eqn.outvars[0], self.home_of(eqn.outvars[0], idx))
+
+        groups, idx = self.analyse(nest.shape, everything)
+        outer = [g for g in groups if g[0] < kept]
+        inner = [g for g in groups if g[0] >= kept]
+        self.open_loops(nest.shape, outer)
+        for self.phase in phases:
+            self.row_pass(nest, inner, idx)
+        for eqn in nest.eqns:  # one element per row
+            v = eqn.outvars[0]
+            if self.stored(v) and not self.is_full(v):
+                home = self.home_of(v, idx)
+                self.store(self.storage(v), home, read(self, v, home))
+        self.close_loops(outer)
+
+    def row_pass(self, nest, inner, idx):
+        """One pass over a row: sums, and what is stored on the way."""
+        now = [eqn for eqn in nest.eqns if self.members[eqn.outvars[0]] == self.phase]
+        sums = [eqn for eqn in now if reduce.is_reduction(eqn)]
+
+        def on_the_way():
+            self.stores(now, idx, self.phase)
+            for v, place in self.stashed.items():
+                if self.members[v] == self.phase and place not in self.kernel.places.values():
+                    self.store(place, self.tail(idx), read(self, v, idx))
+
+        stash_now = any(self.members[v] == self.phase for v in self.stashed)
+        writes = any(self.is_full(v) for v in self.element_eqns(now, self.phase))
+        if not sums and not writes and not stash_now:
+            return
+        results = reduce.emit_sums(self, nest.shape, inner, idx, sums, on_the_way)
+        for eqn, name in zip(sums, results):
+            key = eqn.outvars[0], tuple(ix.text for ix in idx[: nest.kept])
+            self.kernel.scope.memo[key] = name
+
+    def is_full(self, var):
+        """Whether a variable of the nest has an element per index (not one per row)."""
+        home = self.nest.home[var]
+        return len(home) == len(self.nest.shape) and same(home, tokens(self.nest.shape))
+
+    def home_of(self, var, idx):
+        """The index at which the nest computes a variable."""
+        return [ZERO if h is ZERO else idx[h.dim] for h in self.nest.home[var]]
+
+    def tail(self, idx):
+        """The part of an index within a row."""
+        return idx[self.nest.kept :]
+
+    def find_stashed(self, nest):
+        """Values of one pass that a later one needs and that are dear: kept for the row."""
+        last_read = {}
+        for eqn in nest.eqns:
+            phase = nest.phase[eqn.outvars[0]]
+            for v in self.sources(eqn):
+                if v in nest.phase and self.is_full(v):
+                    last_read[v] = max(last_read.get(v, 0), phase)
+        for v, phase in last_read.items():
+            if phase > nest.phase[v] and self.cost(v, nest) > 4:
+                shape = nest.shape[nest.kept :]
+                code = inside(code_of(v.aval.dtype))
+                name = f"{self.kernel.namer(v)}_row"
+                self.stashed[v] = self.kernel.scratch(name, code, shape)
+
+    def sources(self, eqn):
+        """The variables of the nest that an equation reads, through whatever moves elements."""
+        todo, found = [v for v in eqn.invars if not isinstance(v, Literal)], []
+        while todo:
+            v = todo.pop()
+            if v in self.block.lazy and v not in self.makers:
+                moving = self.block.lazy[v][0]
+                todo += [u for u in moving.invars if not isinstance(u, Literal)]
+            else:
+                found.append(v)
+        return found
+
+    def cost(self, var, nest):
+        """How much work it is to compute an element again."""
+        if var not in nest.phase or var in self.stashed or not self.is_full(var):
+            return 0
+        eqn = self.makers[var][0]
+        own = 10 if eqn.primitive.name in COSTLY else 1
+        return own + sum(self.cost(v, nest) for v in self.sources(eqn))
+
+
+# ---- results written piece by piece -------------------------------------------------------------
+
+
+def from_copy(self, eqn):
+    """concatenate, pad, dynamic_update_slice."""
+    self.nest, self.makers, self.members = None, {}, {}
+    out = self.storage(eqn.outvars[0])
+    name = eqn.primitive.name
+    self.kernel.line(f"# {self.kernel.namer(eqn.outvars[0])} = {name}")
+    if name == "concatenate":
+        start, axis = 0, eqn.params["dimension"]
+        for x in eqn.invars:
+            shift = [(start if d == axis else 0, 1) for d in range(len(x.aval.shape))]
+            copy_into(self, out, x, x.aval.shape, shift)
+            start += x.aval.shape[axis]
+    elif name == "pad":
+        emit_pad(self, out, eqn)
+    else:
+        x, update, *starts = eqn.invars
+        copy_into(self, out, x, x.aval.shape, [(0, 1)] * len(x.aval.shape))
+        offsets = [
+            None if n == m else self.clamped(s, n - m)
+            for s, n, m in zip(starts, x.aval.shape, update.aval.shape)
+        ]
+        write_at(self, out, update, offsets)
+
+
+def copy_into(self, out, x, shape, shifts, cut=()):
+    """Loops that write x, or what is left when it is cut, at start + stride * index."""
+    if 0 in shape:
+        return
+
+    def body(idx):
+        source = [affine(ix, a, 1, self) for ix, a in zip(idx, cut)] if cut else idx
+        value = read(self, x, source)
+        self.store(out, [affine(ix, a, s, self) for ix, (a, s) in zip(idx, shifts)], value)
+
+    self.over(shape, body)
+
+
+def emit_pad(self, out, eqn):
+    """The padding value everywhere, then the operand over it."""
+    x, value = eqn.invars
+    shape = eqn.outvars[0].aval.shape
+    if 0 in shape:
+        return
+    self.over(shape, lambda idx: self.store(out, idx, read(self, value, [])))
+    shifts, cut, kept = [], [], []
+    for n, wanted, (low, _, interior) in zip(x.aval.shape, shape, eqn.params["padding_config"]):
+        step = interior + 1
+        first = max(0, -(low // step))
+        last = max(first, min(n, -((low - wanted) // step)))
+        shifts.append((low + first * step, step))
+        cut.append(first)
+        kept.append(last - first)
+    copy_into(self, out, x, tuple(kept), shifts, cut)
+
+
+def write_at(self, out, update, offsets):
+    """Write an array into another one, at offsets known at run time."""
+    if 0 in update.aval.shape:
+        return
+
+    def body(idx):
+        at = [
+            ix if o is None else Ix(o if ix is ZERO else f"({o} + {ix.text})", None, ix.uses)
+            for ix, o in zip(idx, offsets)
+        ]
+        self.store(out, at, read(self, update, idx))
+
+    self.over(update.aval.shape, body)
+
+
+__all__ = ["Emitter", "Loop"]

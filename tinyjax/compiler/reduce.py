@@ -1,0 +1,242 @@
+"""Reductions as loops: sums are exact to about 1e-7 however many elements they have.
+
+A single-precision sum adds up blocks of 4096 elements in single precision, in whatever order is
+fastest (`acc`), and the blocks in double precision.
+"""
+
+import math
+
+from tinyjax.compiler.fusion import REDUCTIONS
+from tinyjax.compiler.index import read
+from tinyjax.compiler.words import code_of, literal
+
+BLOCK = 4096
+
+
+def is_reduction(eqn):
+    """Whether an equation is a reduction."""
+    return eqn.primitive.name in REDUCTIONS
+
+
+# ---- kinds of reductions ------------------------------------------------------------------------
+
+START = {"reduce_sum": 0, "reduce_prod": 1, "reduce_and": -1, "reduce_or": 0}
+STEP = {
+    "reduce_sum": "acc({0}, {1})",
+    "reduce_prod": "accmul({0}, {1})",
+    "reduce_max": "accmax({0}, {1})",
+    "reduce_min": "accmin({0}, {1})",
+    "reduce_and": "{0} & {1}",
+    "reduce_or": "{0} | {1}",
+}
+
+
+def smallest(code):
+    """The least number of a dtype."""
+    if code[0] == "f":
+        return float("-inf")
+    return -(1 << (int(code[1:]) - 1)) if code[0] == "i" else 0
+
+
+def largest(code):
+    """The greatest number of a dtype."""
+    if code[0] == "f":
+        return float("inf")
+    bits = int(code[1:])
+    return (1 << (bits - 1)) - 1 if code[0] == "i" else (1 << bits) - 1
+
+
+def start(eqn):
+    """The source text of the value before the first element."""
+    name, code = eqn.primitive.name, code_of(eqn.invars[0].aval.dtype)
+    if name in ("reduce_max", "argmax"):
+        return literal(smallest(code), code)
+    if name in ("reduce_min", "argmin"):
+        return literal(largest(code), code)
+    value = START[name]
+    if code[0] == "u" and value < 0:
+        value = largest(code)
+    return literal(value, code)
+
+
+def in_double(eqn):
+    """Whether partial results are added up in double precision."""
+    return eqn.primitive.name == "reduce_sum" and code_of(eqn.invars[0].aval.dtype) == "f32"
+
+
+# ---- reductions over the innermost loops --------------------------------------------------------
+
+
+class Sum:
+    """One reduction under construction: its total, its part over one block, its place."""
+
+    def __init__(self, em, eqn):
+        self.em, self.eqn, self.out = em, eqn, eqn.outvars[0]
+        self.name = em.kernel.fresh(em.kernel.namer(self.out) + "_acc")
+        self.double = in_double(eqn)
+
+    def begin(self, blocks):
+        """Lines before all loops."""
+        em = self.em
+        self.blocks = blocks and self.double
+        if self.blocks:
+            self.total = em.kernel.fresh(em.kernel.namer(self.out) + "_total")
+            em.kernel.line(f"{self.total} = f64(0.0)")
+        else:
+            self.begin_part()
+        if self.eqn.primitive.name.startswith("arg"):
+            self.at = em.kernel.fresh(em.kernel.namer(self.out) + "_at")
+            em.kernel.line(f"{self.at} = {code_of(self.out.aval.dtype)}(0)")
+
+    def begin_part(self):
+        """Lines before the innermost loop."""
+        self.em.kernel.line(f"{self.name} = {start(self.eqn)}")
+
+    def step(self, idx):
+        """Lines in the innermost loop."""
+        em, name = self.em, self.eqn.primitive.name
+        value = read(em, self.eqn.invars[0], idx)
+        if name.startswith("arg"):
+            return self.step_arg(value, idx)
+        return em.kernel.line(f"{self.name} = {STEP[name].format(self.name, value)}")
+
+    def step_arg(self, value, idx):
+        """The first of the best elements; NaN is better than any number."""
+        em = self.em
+        sign = ">" if self.eqn.primitive.name == "argmax" else "<"
+        better = em.kernel.fresh("better")
+        test = f"{value} {sign} {self.name}"
+        if code_of(self.eqn.invars[0].aval.dtype)[0] == "f":
+            test = f"({test}) | (({value} != {value}) & ({self.name} == {self.name}))"
+        code = code_of(self.out.aval.dtype)
+        em.kernel.line(f"{better} = {test}")
+        em.kernel.line(f"{self.at} = where({better}, {code}({idx[-1].text}), {self.at})")
+        em.kernel.line(f"{self.name} = where({better}, {value}, {self.name})")
+
+    def end_part(self):
+        """Lines after the innermost loop."""
+        if self.blocks:
+            self.em.kernel.line(f"{self.total} = {self.total} + f64({self.name})")
+
+    def end(self):
+        """Lines after all loops -> the name of the result."""
+        em, name = self.em, em_name(self)
+        local = em.kernel.local(name, (self.out, "result"))
+        em.kernel.line(f"{local} = {self.result()}{em.comment(self.eqn)}")
+        return local
+
+    def result(self):
+        """The text of the result."""
+        if self.eqn.primitive.name.startswith("arg"):
+            return self.at
+        return f"f32({self.total})" if self.blocks else self.name
+
+
+def em_name(total):
+    """The name of a reduction's result: of the variable, with the letters of its row."""
+    em = total.em
+    letters = "".join(dict.fromkeys(em.letter[d] for s in em.kernel.scopes[em.kernel.base + 1 :]
+                                    for d in s.dims))
+    return em.kernel.namer(total.out) + (f"_{letters}" if letters else "")
+
+
+def emit_sums(em, shape, groups, idx, eqns, on_the_way):
+    """Loops over the groups of axes around some reductions -> the names of their results.
+
+    on_the_way(): writes what else happens in the innermost loop.
+    """
+    sums = [Sum(em, eqn) for eqn in eqns]
+    if not groups:
+        on_the_way()
+        return [trivial(em, eqn, idx) for eqn in eqns]
+    extent = math.prod(shape[d] for d in groups[-1])
+    in_blocks = extent > BLOCK and any(s.double for s in sums)
+    for s in sums:
+        s.begin(in_blocks or len(groups) > 1)
+    em.open_loops(shape, groups[:-1])
+    if in_blocks:
+        n = em.size(extent)
+        em.kernel.open(f"for b in range(({n} + {BLOCK - 1}) // {BLOCK}):")
+    for s in sums:
+        if s.blocks:
+            s.begin_part()
+    if in_blocks:
+        letter = em.letter[groups[-1][-1]]
+        bounds = f"b*{BLOCK}, minimum(b*{BLOCK} + {BLOCK}, {n})"
+        em.kernel.open(f"for {letter} in range({bounds}):", groups[-1])
+    else:
+        em.open_loops(shape, groups[-1:])
+    on_the_way()
+    for s in sums:
+        s.step(idx)
+    em.kernel.close()
+    for s in sums:
+        s.end_part()
+    if in_blocks:
+        em.kernel.close()
+    em.close_loops(groups[:-1])
+    return [s.end() for s in sums]
+
+
+def trivial(em, eqn, idx):
+    """The reduction of a single element."""
+    value = read(em, eqn.invars[0], idx)
+    if eqn.primitive.name.startswith("arg"):
+        return literal(0, code_of(eqn.outvars[0].aval.dtype))
+    return value
+
+
+# ---- reductions over leading or middle axes -----------------------------------------------------
+
+
+def emit_cols(em, nest):
+    """Reductions into an array: every element of the operand is added to the element it belongs to."""
+    sums = [eqn for eqn in nest.eqns if is_reduction(eqn)]
+    kept = [d for d in range(len(nest.shape)) if d not in nest.axes]
+    targets = {}
+    for eqn in sums:
+        out = eqn.outvars[0]
+        place = em.storage(out)
+        if in_double(eqn):
+            name = em.kernel.namer(out) + "_acc"
+            targets[out] = em.kernel.scratch(name, "f64", out.aval.shape)
+        else:
+            targets[out] = place
+
+    for eqn in sums:
+        first = "f64(0.0)" if in_double(eqn) else start(eqn)
+        out = eqn.outvars[0]
+        em.over(out.aval.shape, lambda idx: em.store(targets[out], idx, first))
+    em.over(nest.shape, lambda idx: add_element(em, nest, sums, kept, targets, idx))
+    for eqn in sums:
+        if in_double(eqn):
+            finish_double(em, eqn.outvars[0], targets[eqn.outvars[0]])
+
+
+def add_element(em, nest, sums, kept, targets, idx):
+    """The innermost lines: stores on the way, then one step of each reduction."""
+    em.stores(nest.eqns, idx)
+    at = [idx[d] for d in kept]
+    for eqn in sums:
+        value = read(em, eqn.invars[0], idx)
+        place = targets[eqn.outvars[0]]
+        if em.probing is not None:
+            em.store(place, at, "x")
+            continue
+        element = f"{place.name}[{em.kernel.flat(place, at)}]"
+        if in_double(eqn):
+            em.kernel.line(f"{element} = {element} + f64({value}){em.comment(eqn)}")
+        else:
+            step = STEP[eqn.primitive.name].format(element, value)
+            em.kernel.line(f"{element} = {step}{em.comment(eqn)}")
+
+
+def finish_double(em, out, source):
+    """Round sums to single precision."""
+    place = em.kernel.places[out]
+
+    def body(idx):
+        em.store(place, idx, "" if em.probing is not None else
+                 f"f32({source.name}[{em.kernel.flat(source, idx)}])")
+
+    em.over(out.aval.shape, body)
