@@ -27,7 +27,10 @@ try:
 except ImportError:  # with JAX in place of tinyjax
 
     def predict(question, answer):
-        print("No answer yet: put yours in place of the dots, run this cell, then the next.")
+        if answer is ...:
+            print("No answer yet: put yours in place of the dots, run this cell, then the next.")
+        else:
+            print(f"Your answer: {answer!r}. Now run the next cell.")
 
 
 # %% [markdown]
