@@ -36,8 +36,8 @@ LAYERS = [
         "nn",
         "scipy/",
     ],  # L5: the surface
-    ["learn/"],  # L6: the school
     ["__init__"],
+    ["learn/"],  # L6: the school, a user of the public names like any other
 ]
 # optional at run time, or so slow to import that only their use may pay for them
 LAZY = {"numba", "llvmlite", "scipy", "matplotlib", "IPython", "tqdm", "ml_dtypes"}
