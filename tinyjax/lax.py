@@ -46,7 +46,6 @@ from tinyjax.primitives.bits import (
     shift_right_logical_p,
     xor_p,
 )
-from tinyjax.primitives.complex_parts import complex_ as complex
 from tinyjax.primitives.complex_parts import (
     complex_p,
     conj,
@@ -56,12 +55,26 @@ from tinyjax.primitives.complex_parts import (
     real,
     real_p,
 )
+from tinyjax.primitives.complex_parts import complex_ as complex
 from tinyjax.primitives.creation import (
     broadcasted_iota,
     empty,
     full_like,
     iota,
     iota_p,
+)
+from tinyjax.primitives.cumulative import (
+    cumlogsumexp,
+    cumlogsumexp_p,
+    cummax,
+    cummax_p,
+    cummin,
+    cummin_p,
+    cumprod,
+    cumprod_p,
+    cumsum,
+    cumsum_p,
+    scan,
 )
 from tinyjax.primitives.dot import (
     Precision,
@@ -86,6 +99,18 @@ from tinyjax.primitives.gather_scatter import (
     scatter_p,
     scatter_sub,
     scatter_sub_p,
+)
+from tinyjax.primitives.identities import (
+    bitcast_convert_type,
+    bitcast_convert_type_p,
+    collapse,
+    copy_p,
+    optimization_barrier,
+    optimization_barrier_p,
+    reduce_precision,
+    reduce_precision_p,
+    stop_gradient,
+    stop_gradient_p,
 )
 from tinyjax.primitives.linear import (
     broadcast,
@@ -170,7 +195,6 @@ from tinyjax.primitives.maths import (
     tanh_p,
 )
 from tinyjax.primitives.maths import pow_ as pow
-from tinyjax.primitives.order import abs_ as abs
 from tinyjax.primitives.order import (
     abs_p,
     ceil,
@@ -189,9 +213,29 @@ from tinyjax.primitives.order import (
     sign,
     sign_p,
 )
+from tinyjax.primitives.order import abs_ as abs
 from tinyjax.primitives.order import max_ as max
 from tinyjax.primitives.order import min_ as min
 from tinyjax.primitives.order import round_ as round
+from tinyjax.primitives.reducing import (
+    argmax,
+    argmax_p,
+    argmin,
+    argmin_p,
+    reduce,
+    reduce_and,
+    reduce_and_p,
+    reduce_max,
+    reduce_max_p,
+    reduce_min,
+    reduce_min_p,
+    reduce_or,
+    reduce_or_p,
+    reduce_prod,
+    reduce_prod_p,
+    reduce_xor,
+    reduce_xor_p,
+)
 from tinyjax.primitives.selection import (
     clamp,
     clamp_p,
@@ -240,15 +284,31 @@ from tinyjax.primitives.windows import (
     GatherScatterMode,
     ScatterDimensionNumbers,
 )
+from tinyjax.transforms.collectives import (
+    axis_index,
+    axis_index_p,
+    axis_size,
+    pmax,
+    pmax_p,
+    pmean,
+    pmin,
+    pmin_p,
+    psum,
+    psum_p,
+)
 from tinyjax.transforms.cond import (
     cond,
     cond_p,
     switch,
 )
+from tinyjax.transforms.scan import (
+    scan_p,
+)
+from tinyjax.transforms.while_loop import (
+    fori_loop,
+    while_loop,
+    while_p,
+)
 from tinyjax.transforms.control import (
     map,
-)
-from tinyjax.transforms.scan import (
-    scan,
-    scan_p,
 )
