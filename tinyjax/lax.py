@@ -46,6 +46,7 @@ from tinyjax.primitives.bits import (
     shift_right_logical_p,
     xor_p,
 )
+from tinyjax.primitives.complex_parts import complex_ as complex
 from tinyjax.primitives.complex_parts import (
     complex_p,
     conj,
@@ -55,7 +56,6 @@ from tinyjax.primitives.complex_parts import (
     real,
     real_p,
 )
-from tinyjax.primitives.complex_parts import complex_ as complex
 from tinyjax.primitives.creation import (
     broadcasted_iota,
     empty,
@@ -195,6 +195,7 @@ from tinyjax.primitives.maths import (
     tanh_p,
 )
 from tinyjax.primitives.maths import pow_ as pow
+from tinyjax.primitives.order import abs_ as abs
 from tinyjax.primitives.order import (
     abs_p,
     ceil,
@@ -213,7 +214,6 @@ from tinyjax.primitives.order import (
     sign,
     sign_p,
 )
-from tinyjax.primitives.order import abs_ as abs
 from tinyjax.primitives.order import max_ as max
 from tinyjax.primitives.order import min_ as min
 from tinyjax.primitives.order import round_ as round
@@ -301,6 +301,9 @@ from tinyjax.transforms.cond import (
     cond_p,
     switch,
 )
+from tinyjax.transforms.control import (
+    map,
+)
 from tinyjax.transforms.scan import (
     scan_p,
 )
@@ -308,7 +311,4 @@ from tinyjax.transforms.while_loop import (
     fori_loop,
     while_loop,
     while_p,
-)
-from tinyjax.transforms.control import (
-    map,
 )

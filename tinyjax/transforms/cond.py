@@ -3,11 +3,15 @@
 import numpy as np
 
 from tinyjax.array import Array, lift
+from tinyjax.avals import ShapedArray
 from tinyjax.config import current_flags
-from tinyjax.core import Var, memo, run
-from tinyjax.primitives.elementwise import lt, select_n
-from tinyjax.primitives.linear import broadcast_in_dim, convert, zeros
-from tinyjax.primitives.selection import clamp
+from tinyjax.core import Var, all_eqns, memo, run
+from tinyjax.primitives.arithmetic import const, eq
+from tinyjax.primitives.identities import stop_gradient
+from tinyjax.primitives.linear import batched_front, broadcast_in_dim, convert, zeros
+from tinyjax.primitives.reducing import argmax, reduce_or
+from tinyjax.primitives.selection import clamp, select_n
+from tinyjax.primitives.slicing import dynamic_index_in_dim
 from tinyjax.transforms.batching import fronts
 from tinyjax.transforms.call import fill, known, masks, undefs
 from tinyjax.transforms.flat import fun_name, lift_args
@@ -20,6 +24,7 @@ from tinyjax.transforms.programs import (
     transpose_jaxpr,
 )
 from tinyjax.transforms.stage import dce, prune, stage_closed, used_inputs
+from tinyjax.transforms.while_loop import while_p
 from tinyjax.tree_util import tree_flatten, tree_unflatten
 from tinyjax.util import split_list, take
 
@@ -145,18 +150,20 @@ class Cond(Loop):
         return self.batch_by_select(axis, vals, dims, branches)
 
     def batch_by_select(self, axis, vals, dims, branches):
-        """A batched index: run all branches, each on its own lanes, and select."""
-        force = (True,) * len(branches[0].outvars)
+        """A batched index: run all branches and select, lane by lane."""
         index, *xs = vals
-        lanes = [lane_mask(index, n, len(branches)) for n in range(len(branches))]
-        outs = []
-        for branch, mask in zip(branches, lanes):
-            batched, _ = batch_jaxpr(branch, axis, dims[1:], force)
-            outs.append(run(batched, *xs))
-        best = outs[-1]
-        for mask, out in reversed(list(zip(lanes[:-1], outs[:-1]))):
-            best = [select_n(broadcast_in_dim(mask, b.shape, [0]), b, o) for o, b in zip(out, best)]
-        return best, [0] * len(best)
+        xs = [batched_front(axis, x, d) for x, d in zip(xs, dims[1:])]
+        force, outs = (True,) * len(branches[0].outvars), []
+        for n, branch in enumerate(branches):
+            mask = eq(index, const(index, n))
+            batched, _ = batch_jaxpr(branch, axis, (0,) * len(xs), force)
+            if any(eqn.primitive is while_p for eqn in all_eqns(branch)):
+                outs.append(run_on_own_lanes(batched, mask, xs))
+            else:
+                # no derivative flows into lanes that take another branch: 0 * nan is nan
+                own = [select_lanes(mask, stop_gradient(x), x) for x in xs]
+                outs.append(run(batched, *own))
+        return [select_lanes(index, *cases) for cases in zip(*outs)], [0] * len(force)
 
     def dce(self, eqn, used):
         branches, mask = dce_branches(
@@ -169,9 +176,42 @@ class Cond(Loop):
         )
 
 
-def lane_mask(index, n, count):
-    """Which lanes take branch n, counting numbers that are too small or too large as the ends."""
-    return lt(index, Array(np.asarray(n + 1, index.dtype), literal=True))
+def select_lanes(which, *cases):
+    """select_n with a mask or number per lane."""
+    shape = cases[0].shape
+    return select_n(broadcast_in_dim(which, shape, [0]), *cases)
+
+
+def run_on_own_lanes(batched, mask, xs):
+    """Run a branch that holds a loop, whose end is certain only for the lanes that chose it.
+
+    The other lanes get the operands of one that did; if none did, it does not run at all.
+    """
+    index = convert(reduce_or(mask, (0,)), np.dtype(np.int32))
+    none, own = own_lanes(batched, mask.shape[0])
+    return cond_p.bind(index, mask, *xs, branches=(none, own))
+
+
+@memo
+def own_lanes(batched, size):
+    """-> the program that gives zeros, and the one that runs the branch on safe operands."""
+    mask_aval = ShapedArray((size,), np.dtype(bool))
+
+    def none(mask, *xs):
+        return [zeros(a) for a in batched.out_avals]
+
+    def own(mask, *xs):
+        first = argmax(mask, 0, np.int32)
+        safe = [select_lanes(mask, spread_row(x, first), x) for x in xs]
+        return run(batched, *safe)
+
+    avals = [mask_aval, *batched.in_avals]
+    return stage_closed(none, avals), stage_closed(own, avals)
+
+
+def spread_row(x, i):
+    """Row i of x in every row."""
+    return broadcast_in_dim(dynamic_index_in_dim(x, i, keepdims=True), x.shape, range(x.ndim))
 
 
 cond_p = Cond("cond")
