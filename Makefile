@@ -29,7 +29,8 @@ define set_up # $(1): the extras to install
 @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	echo "tinyjax needs Python 3.11 or newer, but '$(PYTHON)' is: $$($(PYTHON) --version 2>&1)"; \
 	echo "Name another one: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
-@test -x $(RUN) || { echo "==> Making a virtual environment in $(VENV)"; $(PYTHON) -m venv $(VENV); }
+@$(RUN) -m pip --version >/dev/null 2>&1 || { \
+	echo "==> Making a virtual environment in $(VENV)"; $(PYTHON) -m venv --clear $(VENV); }
 @echo "==> Installing tinyjax[$(1)] as requirements.lock says (once; a minute or two)"
 $(RUN) -m pip install --quiet --constraint requirements.lock setuptools
 $(RUN) -m pip install --constraint requirements.lock --no-build-isolation --editable '.[$(1)]'
