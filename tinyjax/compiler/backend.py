@@ -1,9 +1,10 @@
-"""Kernel source and argument types -> a fast callable.  The only door to the rest of this half of the compiler.
+"""Kernel source and argument types -> a fast callable.  The only door to the rest of this half of
+the compiler.
 
-``compile_kernel`` looks for the kernel in this process, then in the disk cache (Numba is not imported for that), and
-compiles it otherwise: Numba's front end gives LLVM IR (``target``), LLVM gives object code (``native``).  If the
-private target does not fit the installed Numba, plain ``numba.njit`` does the work, and without Numba the kernel runs
-as the Python that it is.
+``compile_kernel`` looks for the kernel in this process, then in the disk cache (Numba is not
+imported for that), and compiles it otherwise: Numba's front end gives LLVM IR (``target``), LLVM
+gives object code (``native``).  If the private target does not fit the installed Numba, plain
+``numba.njit`` does the work, and without Numba the kernel runs as the Python that it is.
 
 A kernel is the text of one function of the form
 
@@ -11,10 +12,10 @@ A kernel is the text of one function of the form
         for i in range(x.size):
             out[i] = x[i] * factor[0]
 
-with loops over ``range``, ``while``, ``if``, scalars, indexing ``a[i]``, ``a[i, j]``, rows ``a[i]``, slices ``a[i:j]``
-of the first axis, ``.size``, ``.shape`` and the words of ``intrinsics``.  One variable has one type.  Results are
-written to array parameters; scratch arrays are parameters too.
-"""
+with loops over ``range``, ``while``, ``if``, scalars, indexing ``a[i]``, ``a[i, j]``, rows
+``a[i]``, slices ``a[i:j]`` of the first axis, ``.size``, ``.shape`` and the words of
+``intrinsics``.  One variable has one type.  Results are written to array parameters; scratch
+arrays are parameters too."""
 
 from __future__ import annotations
 
@@ -25,9 +26,13 @@ import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
 
-from tinyjax.compiler import cache, launcher, native, signature
+from tinyjax.compiler import cache, launcher
+from tinyjax.compiler.intrinsics_py import run_source_in_python
+from tinyjax.compiler.signature import Param, parse
 
 Kernel = Callable[..., None]
+
+__all__ = ["Kernel", "KernelError", "compile_kernel", "run_source_in_python"]
 
 _kernels: dict[tuple[str, tuple[str, ...]], Kernel] = {}
 _lock = threading.RLock()  # Numba compiles for one thread at a time
@@ -40,13 +45,15 @@ class KernelError(Exception):
 def compile_kernel(name: str, source: str, signature: tuple[str, ...]) -> Kernel:
     """Compile the function ``name`` of ``source`` for arguments of the types in ``signature``.
 
-    Each entry of ``signature`` is ``'dtype[rank]'`` for an array (dtypes bool, i8..i64, u8..u64, f16, bf16, f32, f64)
-    or ``'intp'`` for a Python int (also ``'f32'``, ``'f64'``, ``'i32'`` ...: a number passed by value).  A rank-1
-    parameter takes an array of any rank as flat (so ``'f32[1]'`` is right for a 0-d array), and one of rank r merges
-    the leading axes of an array of higher rank.
+    Each entry of ``signature`` is ``'dtype[rank]'`` for an array (dtypes bool, i8..i64, u8..u64,
+    f16, bf16, f32, f64) or ``'intp'`` for a Python int (also ``'f32'``, ``'f64'``, ``'i32'`` ...:
+    a number passed by value).  A rank-1 parameter takes an array of any rank as flat (so
+    ``'f32[1]'`` is right for a 0-d array), and one of rank r merges the leading axes of an array
+    of higher rank.
 
-    The result is called with NumPy arrays (C-contiguous, of the right dtype: only the former is checked) and ints.
-    It releases the GIL, returns None, and assumes that no array that is written overlaps another argument.
+    The result is called with NumPy arrays (C-contiguous, of the right dtype: only the former is
+    checked) and ints. It releases the GIL, returns None, and assumes that no array that is
+    written overlaps another argument.
 
     Raises ``KernelError`` if the source does not compile.
 
@@ -70,7 +77,7 @@ def compile_kernel(name: str, source: str, signature: tuple[str, ...]) -> Kernel
 
 def _build(name: str, source: str, codes: tuple[str, ...]) -> Kernel:
     """Load a kernel from the disk cache or compile it."""
-    params = signature.parse(codes)
+    params = parse(codes)
     entry = cache.key(source, codes)
     stored = cache.load(entry)
     if stored is not None:
@@ -86,30 +93,35 @@ def _build(name: str, source: str, codes: tuple[str, ...]) -> Kernel:
     return _load(name, params, stored)
 
 
-def _load(name: str, params: tuple[signature.Param, ...], stored: bytes) -> Kernel:
-    """A callable from what ``_object_code`` made: names of library functions, a newline, object code."""
+def _load(name: str, params: tuple[Param, ...], stored: bytes) -> Kernel:
+    """A callable from what ``_object_code`` made."""
+    from tinyjax.compiler.native import load_kernel
+
     functions, code = stored.split(b"\n", 1)
     for target in functions.decode().split():
         _library_function(target)
-    return native.load_kernel(code, name, params, _launcher())
+    return load_kernel(code, name, params, _launcher())
 
 
-def _object_code(name: str, source: str, params: tuple[signature.Param, ...]) -> bytes:
-    """Compile with the private target."""
+def _object_code(name: str, source: str, params: tuple[Param, ...]) -> bytes:
+    """Compile with the private target: names of library functions, a newline, object code."""
     with _no_garbage_collection():
-        from tinyjax.compiler import target, vector_library
+        from tinyjax.compiler.native import compile_ir
+        from tinyjax.compiler.target import lower_to_ir
+        from tinyjax.compiler.vector_library import used, with_vector_versions
 
-        kernel_ir, function = target.lower_to_ir(name, source, params)
-        functions = vector_library.used(kernel_ir)
-        text = vector_library.with_vector_versions(kernel_ir) + launcher.unpacking_ir(params, function)
-        return " ".join(functions).encode() + b"\n" + native.compile_ir(text)
+        kernel_ir, function = lower_to_ir(name, source, params)
+        text = with_vector_versions(kernel_ir) + launcher.unpacking_ir(params, function)
+        return " ".join(used(kernel_ir)).encode() + b"\n" + compile_ir(text)
 
 
 def _stored_or_compiled(entry: str, make_ir: Callable[[], str]) -> bytes:
     """Object code from the disk cache, or of the LLVM IR that ``make_ir`` returns."""
+    from tinyjax.compiler.native import compile_ir
+
     code = cache.load(entry)
     if code is None:
-        code = native.compile_ir(make_ir())
+        code = compile_ir(make_ir())
         cache.store(entry, code)
     return code
 
@@ -117,41 +129,49 @@ def _stored_or_compiled(entry: str, make_ir: Callable[[], str]) -> bytes:
 @functools.cache
 def _launcher() -> int:
     """Address of the launcher, loaded once per process and compiled once per machine."""
+    from tinyjax.compiler.native import load_symbols
+
     code = _stored_or_compiled(cache.key("launcher", ()), launcher.launcher_ir)
-    return native.load_symbols(code, [launcher.LAUNCHER])[0]
+    return load_symbols(code, [launcher.LAUNCHER])[0]
 
 
 @functools.cache
 def _library_function(target: str) -> None:
     """Load a function of the mathematical library, so that kernels loaded later find it."""
 
-    def make_ir() -> str:
-        from tinyjax.compiler import vector_library
+    from tinyjax.compiler.native import publish
 
-        return vector_library.library_ir(target)
+    def make_ir() -> str:
+        from tinyjax.compiler.vector_library import library_ir
+
+        return library_ir(target)
 
     code = _stored_or_compiled(cache.key(target, ("library",)), make_ir)
-    native.publish(code, [target, *(f"{target}.v{lanes}" for lanes in launcher.LANES)])
+    publish(code, [target, *(f"{target}.v{lanes}" for lanes in launcher.LANES)])
 
 
 def _fall_back(name: str, source: str, codes: tuple[str, ...], error: Exception) -> Kernel:
     """Compile with plain ``numba.njit``, or run in Python where there is no Numba."""
     try:
-        from tinyjax.compiler import njit_fallback
+        from tinyjax.compiler.njit_fallback import compile_with_njit
     except ImportError:
-        from tinyjax.compiler import intrinsics_py
-
-        warnings.warn("numba cannot be imported: kernels run as slow Python code", RuntimeWarning, stacklevel=4)
-        return intrinsics_py.run_source_in_python(name, source)
+        warnings.warn(
+            "numba cannot be imported: kernels run as slow Python code",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+        return run_source_in_python(name, source)
     try:
-        return njit_fallback.compile_with_njit(name, source, codes)
+        return compile_with_njit(name, source, codes)
     except Exception:
-        raise KernelError(f"kernel {name!r} does not compile for {codes}: {error}\n{source}") from error
+        raise KernelError(
+            f"kernel {name!r} does not compile for {codes}: {error}\n{source}"
+        ) from error
 
 
 @contextmanager
 def _no_garbage_collection():
-    """Compiling allocates a great many small objects: collections would take a fifth of the time."""
+    """Compiling makes a great many small objects: collections would take a fifth of the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -159,10 +179,3 @@ def _no_garbage_collection():
     finally:
         if enabled:
             gc.enable()
-
-
-def run_source_in_python(name: str, source: str) -> Kernel:
-    """The same kernel as a plain Python function over NumPy arrays and scalars (see ``intrinsics_py``)."""
-    from tinyjax.compiler import intrinsics_py
-
-    return intrinsics_py.run_source_in_python(name, source)

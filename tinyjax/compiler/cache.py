@@ -1,8 +1,9 @@
 """Disk cache of compiled kernels: object code by the hash of everything it depends on.
 
-The folder is private to the user (0700), since its files are executed.  Entries are written to a temporary file and
-renamed, and carry a digest, so that a reader sees a whole entry or none.  No trouble with the disk, a full, missing,
-read-only or damaged folder, ever reaches the caller: the kernel is then simply compiled again.
+The folder is private to the user (0700), since its files are executed.  Entries are written to a
+temporary file and renamed, and carry a digest, so that a reader sees a whole entry or none.  No
+trouble with the disk, a full, missing, read-only or damaged folder, ever reaches the caller: the
+kernel is then simply compiled again.
 
 ``TINYJAX_CACHE_DIR`` chooses the folder; set to an empty string it switches the cache off.
 """
@@ -21,7 +22,7 @@ from pathlib import Path
 MAGIC = b"tinyjax kernel 1\n"
 _DIGEST = 32
 
-# ------------------------------------------------------------------------------------------------ keys
+# ---- keys ---------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -29,10 +30,15 @@ def environment_key() -> bytes:
     """A digest of what besides source and argument types determines the object code."""
     import llvmlite
 
-    from tinyjax.compiler import native
+    from tinyjax.compiler.native import machine_key
 
     digest = hashlib.sha256()
-    for part in (native.machine_key(), llvmlite.__version__, sys.implementation.cache_tag, str(object.__basicsize__)):
+    for part in (
+        machine_key(),
+        llvmlite.__version__,
+        sys.implementation.cache_tag,
+        str(object.__basicsize__),
+    ):
         digest.update(f"{part}\0".encode())
     for path in _sources():
         digest.update(path.read_bytes())
@@ -40,7 +46,7 @@ def environment_key() -> bytes:
 
 
 def _sources() -> list[Path]:
-    """The files whose text decides what a kernel compiles to: this package's, and Numba's version."""
+    """The files whose text decides what a kernel compiles to: ours, and Numba's version."""
     found = sorted(Path(__file__).parent.glob("*.py"))
     numba = importlib.util.find_spec("numba")  # finds, does not import
     if numba is not None and numba.origin:
@@ -57,7 +63,7 @@ def key(source: str, signature: tuple[str, ...]) -> str:
     return digest.hexdigest()
 
 
-# ------------------------------------------------------------------------------------------------ the folder
+# ---- the folder ---------------------------------------------------------------------------------
 
 
 def folder() -> Path | None:
@@ -77,7 +83,7 @@ def folder() -> Path | None:
 
 
 def _private(path: Path) -> bool:
-    """Whether only this user can write in ``path``; tightens a folder of our own that is too open."""
+    """Whether only this user can write in ``path``; tightens a folder that is too open."""
     status = path.stat()
     if hasattr(os, "getuid") and status.st_uid != os.getuid():
         return False
@@ -86,7 +92,7 @@ def _private(path: Path) -> bool:
     return True
 
 
-# ------------------------------------------------------------------------------------------------ entries
+# ---- entries ------------------------------------------------------------------------------------
 
 
 def load(name: str) -> bytes | None:
@@ -100,7 +106,10 @@ def load(name: str) -> bytes | None:
         return None
     head = len(MAGIC) + _DIGEST
     code = content[head:]
-    if content[: len(MAGIC)] != MAGIC or hashlib.sha256(code).digest() != content[len(MAGIC) : head]:
+    if (
+        content[: len(MAGIC)] != MAGIC
+        or hashlib.sha256(code).digest() != content[len(MAGIC) : head]
+    ):
         return None
     return code
 

@@ -1,7 +1,7 @@
 """Complex numbers in kernels: what the operators and some words mean for dtypes c64 and c128.
 
-A complex value is an LLVM struct of two floats.  Words that are not here have no complex meaning, and a kernel that
-uses them does not compile; the code generator hands such operations to NumPy.
+A complex value is an LLVM struct of two floats.  Words that are not here have no complex meaning,
+and a kernel that uses them does not compile; the code generator hands such operations to NumPy.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tinyjax.compiler.vector_ir import Num, llvm_type, where
 PART = {"c64": "f32", "c128": "f64"}
 WHOLE = {part: whole for whole, part in PART.items()}
 
-# ------------------------------------------------------------------------------------------------ parts
+# ---- parts --------------------------------------------------------------------------------------
 
 
 def is_complex(code: str) -> bool:
@@ -47,7 +47,7 @@ def to_complex(x: Num, code: str) -> Num:
     return join(re, re.const(0.0))
 
 
-# ------------------------------------------------------------------------------------------------ arithmetic
+# ---- arithmetic ---------------------------------------------------------------------------------
 
 
 def add(x: Num, y: Num) -> Num:
@@ -66,7 +66,7 @@ def mul(x: Num, y: Num) -> Num:
 
 
 def div(x: Num, y: Num) -> Num:
-    """Smith's division: scale by the larger part of the divisor, so that nothing overflows early."""
+    """Smith's division: scale by the larger part of the divisor, lest something overflow."""
     (a, b), (c, d) = split(x), split(y)
     flat = c.abs() >= d.abs()
     large, small = where(flat, c, d), where(flat, d, c)
@@ -116,7 +116,7 @@ def choose(condition: Num, x: Num, y: Num) -> Num:
     return join(where(condition, a, c), where(condition, b, d))
 
 
-# ------------------------------------------------------------------------------------------------ functions
+# ---- functions ----------------------------------------------------------------------------------
 
 
 def modulus(x: Num) -> Num:
@@ -126,7 +126,9 @@ def modulus(x: Num) -> Num:
     large, small = where(swap, b, a), where(swap, a, b)
     ratio = where(large == 0.0, 0.0, small / large)
     result = large * ratio.muladd(ratio, 1.0).sqrt()
-    return where((a == float("inf")) | (b == float("inf")), float("inf"), where(b.is_nan(), b, result))
+    return where(
+        (a == float("inf")) | (b == float("inf")), float("inf"), where(b.is_nan(), b, result)
+    )
 
 
 def exp(x: Num) -> Num:
@@ -162,7 +164,7 @@ def sqrt(x: Num) -> Num:
     return join(where(right, t, other), where(right, other, t).copysign(im))
 
 
-# ------------------------------------------------------------------------------------------------ the tables
+# ---- the tables ---------------------------------------------------------------------------------
 
 # Words and operators on complex operands of one dtype: complex result, float result, bool result.
 TO_COMPLEX: dict[str, Callable[..., Num]] = {

@@ -1,19 +1,22 @@
 """The words a kernel may use besides loops, indexing and operators, and the operators' meaning.
 
-Every word is one ``Intrinsic``: a typing rule over dtype codes and a function over ``Num`` that emits LLVM IR.  A few
-families need explaining:
+Every word is one ``Intrinsic``: a typing rule over dtype codes and a function over ``Num`` that
+emits LLVM IR.  A few families need explaining:
 
-* casts: ``f32(x) f64(x) i8(x) ... u64(x) bool_(x)``; a float to integer cast truncates, saturates and sends NaN to 0.
-  ``f16(x)`` and ``bf16(x)`` round a float32 to what a half can hold (halves live in float32 inside a kernel);
-* ``acc(s, v)``, ``accmul``, ``accmax``, ``accmin``: one step of a reduction whose order the compiler may choose;
+* casts: ``f32(x) f64(x) i8(x) ... u64(x) bool_(x)``; a float to integer cast truncates, saturates
+  and sends NaN to 0. ``f16(x)`` and ``bf16(x)`` round a float32 to what a half can hold (halves
+  live in float32 inside a kernel);
+* ``acc(s, v)``, ``accmul``, ``accmax``, ``accmin``: one step of a reduction whose order the
+  compiler may choose;
 * ``maximum``, ``minimum`` propagate NaN; ``where(c, a, b)`` computes both branches;
-* ``div``, ``rem`` on integers never trap: ``x / 0`` is -1 (all bits set), ``x rem 0`` is x, ``MIN / -1`` is MIN;
-* ``shift_left``, ``shift_right_logical``, ``shift_right_arithmetic`` (and ``<<``, ``>>``): amounts of the width and
-  more give 0 (or the sign).
+* ``div``, ``rem`` on integers never trap: ``x / 0`` is -1 (all bits set), ``x rem 0`` is x, ``MIN
+  / -1`` is MIN;
+* ``shift_left``, ``shift_right_logical``, ``shift_right_arithmetic`` (and ``<<``, ``>>``):
+  amounts of the width and more give 0 (or the sign).
 
-Operators keep the common dtype of their operands (``i32 + i32`` is i32).  A float meets only floats: a kernel says
-``f32(n)`` where it mixes.  Integer literals adapt to the other operand; float literals are float64, so ``f32(0.5)``.
-"""
+Operators keep the common dtype of their operands (``i32 + i32`` is i32).  A float meets only
+floats: a kernel says ``f32(n)`` where it mixes.  Integer literals adapt to the other operand;
+float literals are float64, so ``f32(0.5)``."""
 
 from __future__ import annotations
 
@@ -25,10 +28,17 @@ from llvmlite import ir
 
 from tinyjax.compiler import complex_words, vector_library, vector_math, vector_special, vector_trig
 from tinyjax.compiler.complex_words import PART, is_complex
-from tinyjax.compiler.signature import BITS, SIGNED_CODES, UNSIGNED_CODES, is_float, is_integer, is_signed
+from tinyjax.compiler.signature import (
+    BITS,
+    SIGNED_CODES,
+    UNSIGNED_CODES,
+    is_float,
+    is_integer,
+    is_signed,
+)
 from tinyjax.compiler.vector_ir import Num, llvm_type, where
 
-# ------------------------------------------------------------------------------------------------ the table
+# ---- the table ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -37,7 +47,9 @@ class Intrinsic:
 
     name: str
     arity: int
-    result: Callable[..., str | None]  # dtype codes of the operands -> code of the result, None if refused
+    result: Callable[
+        ..., str | None
+    ]  # dtype codes of the operands -> code of the result, None if refused
     emit: Callable[..., Num]
 
 
@@ -63,7 +75,11 @@ def _common_pair(a: str | None, b: str | None) -> str | None:
     if is_complex(a) or is_complex(b):
         if is_integer(a) or is_integer(b):
             return None
-        return "c128" if max(BITS[a] // (1 + is_complex(a)), BITS[b] // (1 + is_complex(b))) == 64 else "c64"
+        return (
+            "c128"
+            if max(BITS[a] // (1 + is_complex(a)), BITS[b] // (1 + is_complex(b))) == 64
+            else "c64"
+        )
     if is_float(a) and is_float(b):
         return "f64"
     if not (is_integer(a) and is_integer(b)):
@@ -101,7 +117,9 @@ def _ordered(code: str) -> bool:
     return not is_complex(code)
 
 
-def define(name: str, arity: int, kind: Callable[[str], bool], emit: Callable[..., Num], table=INTRINSICS) -> None:
+def define(
+    name: str, arity: int, kind: Callable[[str], bool], emit: Callable[..., Num], table=INTRINSICS
+) -> None:
     """Add a word whose operands are brought to their common dtype, which is also the result's."""
     rule = _for(kind)
 
@@ -119,7 +137,7 @@ def define_predicate(name: str, arity: int, kind, emit, table=INTRINSICS) -> Non
     table[name] = Intrinsic(name, arity, lambda *codes: rule(*codes) and "bool", table[name].emit)
 
 
-# ------------------------------------------------------------------------------------------------ operators
+# ---- operators ----------------------------------------------------------------------------------
 
 
 def _floor_div(x: Num, y: Num) -> Num:
@@ -183,7 +201,9 @@ def _in_width(amount: Num) -> Num:
 
 
 def _shift_right(x: Num, amount: Num) -> Num:
-    return shift_right_arithmetic(x, amount) if is_signed(x.code) else shift_right_logical(x, amount)
+    return (
+        shift_right_arithmetic(x, amount) if is_signed(x.code) else shift_right_logical(x, amount)
+    )
 
 
 for _name, _emit in {
@@ -210,10 +230,22 @@ define_predicate("ge", 2, _ordered, lambda x, y: x >= y, OPERATORS)
 define_predicate("eq", 2, _ordered, lambda x, y: x == y, OPERATORS)
 define_predicate("ne", 2, _ordered, lambda x, y: x != y, OPERATORS)
 define_predicate("not_", 1, _ordered, lambda x: x == 0, OPERATORS)
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "lshift", "rshift", "and_", "or_", "xor"):
+for _name in (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "lshift",
+    "rshift",
+    "and_",
+    "or_",
+    "xor",
+):
     OPERATORS["i" + _name.rstrip("_")] = OPERATORS[_name]  # the in-place forms
 
-# ------------------------------------------------------------------------------------------------ casts
+# ---- casts --------------------------------------------------------------------------------------
 
 
 def _define_cast(word: str, code: str) -> None:
@@ -239,7 +271,7 @@ for _code in ("f32", "f64", *SIGNED_CODES, *UNSIGNED_CODES):
         _bitcast(_code),
     )  # fmt: skip
 
-# ------------------------------------------------------------------------------------------------ choosing and reducing
+# ---- choosing and reducing ----------------------------------------------------------------------
 
 INTRINSICS["where"] = Intrinsic(
     "where", 3,
@@ -251,7 +283,9 @@ INTRINSICS["where"] = Intrinsic(
 def _emit_where(condition: Num, x: Num, y: Num) -> Num:
     code = _settle(common(x.typing_code, y.typing_code))
     if is_complex(code):
-        return complex_words.choose(condition, complex_words.to_complex(x, code), complex_words.to_complex(y, code))
+        return complex_words.choose(
+            condition, complex_words.to_complex(x, code), complex_words.to_complex(y, code)
+        )
     return where(condition, x.to(code), y.to(code))
 
 
@@ -265,7 +299,11 @@ def _minimum(x: Num, y: Num) -> Num:
     return x.call("llvm.minimum", y) if is_float(x.code) else where(x < y, x, y)
 
 
-FREE_ORDER = ("reassoc", "nsz", "contract")  # LLVM may reorder and vectorise this addition, and only this one
+FREE_ORDER = (
+    "reassoc",
+    "nsz",
+    "contract",
+)  # LLVM may reorder and vectorise this addition, and only this one
 
 define("maximum", 2, _ordered, _maximum)
 define("minimum", 2, _ordered, _minimum)
@@ -275,7 +313,7 @@ define("accmax", 2, _ordered, _maximum)
 define("accmin", 2, _ordered, _minimum)
 define("muladd", 3, _number, lambda x, y, z: x.muladd(y, z) if is_float(x.code) else x * y + z)
 
-# ------------------------------------------------------------------------------------------------ numbers and bits
+# ---- numbers and bits ---------------------------------------------------------------------------
 
 
 def _sign(x: Num) -> Num:
@@ -320,7 +358,9 @@ def _integer_pow(x: Num, n: Num) -> Num:
     """``x ** n`` for a literal n, by repeated squaring; negative n only for floats."""
     exponent = n.literal
     if exponent is None:
-        raise TypeError("integer_pow takes a literal integer exponent; use pow(x, y) for a variable one")
+        raise TypeError(
+            "integer_pow takes a literal integer exponent; use pow(x, y) for a variable one"
+        )
     result, square, rest = None, x, abs(exponent)
     while rest:
         if rest & 1:
@@ -358,7 +398,7 @@ INTRINSICS["integer_pow"] = Intrinsic(
     "integer_pow", 2, lambda x, n: x if _number(x) and n == "literal" else None, _integer_pow
 )
 
-# ------------------------------------------------------------------------------------------------ mathematics
+# ---- mathematics --------------------------------------------------------------------------------
 
 
 INLINE = {
@@ -375,7 +415,7 @@ for _module, _words in INLINE.items():
 for _name, (_, _arity) in vector_library.FUNCTIONS.items():
     define(_name, _arity, is_float, functools.partial(vector_library.call, _name))
 
-# ------------------------------------------------------------------------------------------------ halves and complex numbers
+# ---- halves and complex numbers -----------------------------------------------------------------
 
 
 def _round_f16(x: Num) -> Num:
@@ -385,7 +425,7 @@ def _round_f16(x: Num) -> Num:
 
 
 def bf16_bits(x: Num) -> Num:
-    """The upper half of a float32 after rounding to nearest even: a bfloat16, in the low bits of a u32."""
+    """The bfloat16 nearest to a float32 (ties to even), in the low bits of a u32."""
     bits = x.bits(signed=False)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
     return where(x.is_nan(), (bits >> 16) | 0x40, rounded)
@@ -400,7 +440,9 @@ INTRINSICS["f16"] = Intrinsic("f16", 1, lambda _: "f32", lambda x: _round_f16(x.
 INTRINSICS["bf16"] = Intrinsic("bf16", 1, lambda _: "f32", lambda x: _round_bf16(x.to("f32")))
 
 
-def _with_complex(table: dict[str, Intrinsic], name: str, emit: Callable[..., Num], result: Callable[[str], str]) -> None:
+def _with_complex(
+    table: dict[str, Intrinsic], name: str, emit: Callable[..., Num], result: Callable[[str], str]
+) -> None:
     """Extend a word (or make one) by its meaning for complex operands."""
     real = table.get(name)
     arity = real.arity if real else 1
@@ -438,5 +480,8 @@ for _code, _part in PART.items():
         _code, 1, lambda _, to=_code: to, lambda x, to=_code: complex_words.to_complex(x, to)
     )
 INTRINSICS["complex_of"] = Intrinsic(
-    "complex_of", 2, lambda re, im: complex_words.WHOLE.get(re) if re == im else None, complex_words.join
+    "complex_of",
+    2,
+    lambda re, im: complex_words.WHOLE.get(re) if re == im else None,
+    complex_words.join,
 )

@@ -1,4 +1,5 @@
-"""The words of the kernel language in plain Python and NumPy, so that a kernel can be read, run and stepped through.
+"""The words of the kernel language in plain Python and NumPy, so that a kernel can be read, run
+and stepped through.
 
     >>> import numpy as np
     >>> text = '''
@@ -8,9 +9,9 @@
     ... '''
     >>> soft = run_source_in_python("soft", text)
     >>> out = np.empty(2, np.float32)
-    >>> soft(np.array([0.0, 1.0], np.float32), out)
+    >>> soft(np.array([0.0, 2.0], np.float32), out)
     >>> out
-    array([0.6931472, 1.3132616], dtype=float32)
+    array([0.6931472, 2.1269279], dtype=float32)
 
 Scalars are NumPy scalars, which keep their dtype in arithmetic as the compiled kernel does.
 """
@@ -22,7 +23,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-# ------------------------------------------------------------------------------------------------ casts
+# ---- casts --------------------------------------------------------------------------------------
 
 _SCALARS: dict[str, type] = {
     "f32": np.float32, "f64": np.float64,
@@ -43,8 +44,10 @@ def _cast_to_int(kind: type) -> Callable:
         if isinstance(x, (float, np.floating)):
             if math.isnan(x):
                 return kind(0)
-            return kind(min(max(x, limits.min), limits.max)) if math.isinf(x) else kind(
-                min(max(int(x), limits.min), limits.max)
+            return (
+                kind(min(max(x, limits.min), limits.max))
+                if math.isinf(x)
+                else kind(min(max(int(x), limits.min), limits.max))
             )
         return np.array(int(x) & (2**limits.bits - 1), f"u{limits.bits // 8}").view(kind)[()]
 
@@ -55,7 +58,7 @@ def _bitcast(kind: type) -> Callable:
     return lambda x: np.asarray(x).view(kind)[()]
 
 
-# ------------------------------------------------------------------------------------------------ integers
+# ---- integers -----------------------------------------------------------------------------------
 
 
 def _width(x) -> int:
@@ -120,7 +123,7 @@ def clz(x):
     return type(x)(width - (int(x) & (2**width - 1)).bit_length())
 
 
-# ------------------------------------------------------------------------------------------------ floats
+# ---- floats -------------------------------------------------------------------------------------
 
 
 def where(condition, x, y):
@@ -152,7 +155,9 @@ def logistic(x):
 
 def round_half_away(x):
     """Nearest whole number, ties away from zero."""
-    return np.copysign(np.trunc(np.abs(x)) + (np.abs(x) - np.trunc(np.abs(x)) >= 0.5), x).astype(type(x))
+    return np.copysign(np.trunc(np.abs(x)) + (np.abs(x) - np.trunc(np.abs(x)) >= 0.5), x).astype(
+        type(x)
+    )
 
 
 def integer_pow(x, n):
@@ -165,6 +170,11 @@ def integer_pow(x, n):
     return result if n >= 0 else type(x)(1) / result
 
 
+def complex_of(re, im):
+    """The complex number of two floats of one dtype."""
+    return (np.complex64 if isinstance(re, np.float32) else np.complex128)(complex(re, im))
+
+
 def bf16(x):
     """A float32 rounded to bfloat16's precision."""
     if np.isnan(x):
@@ -174,7 +184,7 @@ def bf16(x):
     return np.uint32(rounded).view(np.float32)
 
 
-# ------------------------------------------------------------------------------------------------ error functions
+# ---- error functions ----------------------------------------------------------------------------
 
 
 def _through_float64(function: Callable[[float], float]) -> Callable:
@@ -197,29 +207,40 @@ def _erf_inv(p: float) -> float:
     return math.copysign(x, p)
 
 
-# ------------------------------------------------------------------------------------------------ the namespace
+# ---- the namespace ------------------------------------------------------------------------------
 
 WORDS: dict[str, object] = {
     "inf": math.inf, "nan": math.nan, "pi": math.pi,
-    **{code: (_cast_to_float if code[0] == "f" else _cast_to_int)(kind) for code, kind in _SCALARS.items()},
+    # casts
+    **{code: _cast_to_float(kind) for code, kind in _SCALARS.items() if code[0] == "f"},
+    **{code: _cast_to_int(kind) for code, kind in _SCALARS.items() if code[0] != "f"},
     **{f"bitcast_{code}": _bitcast(kind) for code, kind in _SCALARS.items()},
-    "bool_": np.bool_, "c64": np.complex64, "c128": np.complex128,
-    "f16": lambda x: np.float32(np.float16(x)), "bf16": bf16,
+    "bool_": np.bool_, "f16": lambda x: np.float32(np.float16(x)), "bf16": bf16,
+    "c64": np.complex64, "c128": np.complex128, "complex_of": complex_of,
+    # choosing and reducing
     "where": where, "maximum": maximum, "minimum": minimum, "accmax": maximum, "accmin": minimum,
     "acc": lambda s, v: s + v, "accmul": lambda s, v: s * v, "muladd": lambda x, y, z: x * y + z,
-    "div": div, "rem": rem, "shift_left": shift_left, "shift_right_logical": shift_right_logical,
-    "shift_right_arithmetic": shift_right_arithmetic, "rotl": rotl, "popcount": popcount, "clz": clz,
-    "abs": np.abs, "sign": sign, "square": lambda x: x * x, "sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil,
-    "trunc": np.trunc, "round_half_even": np.rint, "round_half_away": round_half_away, "copysign": np.copysign,
-    "nextafter": np.nextafter, "is_finite": np.isfinite, "is_nan": np.isnan, "integer_pow": integer_pow,
+    # integers and bits
+    "div": div, "rem": rem, "rotl": rotl, "popcount": popcount, "clz": clz,
+    "shift_left": shift_left, "shift_right_logical": shift_right_logical,
+    "shift_right_arithmetic": shift_right_arithmetic,
+    # numbers
+    "abs": np.abs, "sign": sign, "square": lambda x: x * x, "integer_pow": integer_pow,
+    "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc,
+    "round_half_even": np.rint, "round_half_away": round_half_away,
+    "copysign": np.copysign, "nextafter": np.nextafter,
+    "is_finite": np.isfinite, "is_nan": np.isnan,
     "real": np.real, "imag": np.imag, "conj": np.conj,
-    "complex_of": lambda re, im: (np.complex64 if isinstance(re, np.float32) else np.complex128)(complex(re, im)),
-    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log1p": np.log1p,
-    "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
-    "logistic": logistic, "sin": np.sin, "cos": np.cos, "tan": np.tan,
+    # mathematics
+    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1,
+    "log": np.log, "log2": np.log2, "log1p": np.log1p,
+    "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
+    "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "logistic": logistic,
+    "sin": np.sin, "cos": np.cos, "tan": np.tan,
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
-    "erf": _through_float64(math.erf), "erfc": _through_float64(math.erfc), "erf_inv": _through_float64(_erf_inv),
-    "rsqrt": lambda x: type(x)(1) / np.sqrt(x), "cbrt": np.cbrt, "pow": np.power,
+    "erf": _through_float64(math.erf), "erfc": _through_float64(math.erfc),
+    "erf_inv": _through_float64(_erf_inv),
+    "sqrt": np.sqrt, "rsqrt": lambda x: type(x)(1) / np.sqrt(x), "cbrt": np.cbrt, "pow": np.power,
 }  # fmt: skip
 
 

@@ -1,13 +1,14 @@
 """From a Python call to a compiled kernel: one launcher, in LLVM IR, serves every kernel.
 
-The launcher is a C function with CPython's ``METH_FASTCALL`` signature.  Its ``self`` is a bytes object that
-describes the kernel (address, kinds of the parameters).  It reads data pointers and shapes straight from NumPy's array
-structure, whose layout is part of NumPy's stable ABI, lays them out as a flat list of 64-bit words, releases the GIL
-and calls the kernel with that list.  A call costs about a tenth of a microsecond.
+The launcher is a C function with CPython's ``METH_FASTCALL`` signature.  Its ``self`` is a bytes
+object that describes the kernel (address, kinds of the parameters).  It reads data pointers and
+shapes straight from NumPy's array structure, whose layout is part of NumPy's stable ABI, lays
+them out as a flat list of 64-bit words, releases the GIL and calls the kernel with that list.  A
+call costs about a tenth of a microsecond.
 
-An array of another rank than the parameter's is seen with leading axes of length 1, or with its leading axes merged:
-a rank-1 parameter takes any C-contiguous array as flat, and a rank-0 array is one of size 1.
-"""
+An array of another rank than the parameter's is seen with leading axes of length 1, or with its
+leading axes merged: a rank-1 parameter takes any C-contiguous array as flat, and a rank-0 array
+is one of size 1."""
 
 from __future__ import annotations
 
@@ -27,19 +28,25 @@ DATA, NDIM, SHAPE, FLAGS = HEAD, HEAD + 8, HEAD + 16, HEAD + 48
 C_CONTIGUOUS_AND_ALIGNED = 0x101
 BYTES_DATA = bytes.__basicsize__ - 1  # where the contents of a bytes object start
 
-# ------------------------------------------------------------------------------------------------ descriptors
+# ---- descriptors --------------------------------------------------------------------------------
 
 INTEGER, FLOAT = 0, -1  # kinds of scalar parameters; a positive kind is the rank of an array
 
 
 def describe(name: str, address: int, params: Sequence[Param]) -> tuple[bytes, object]:
-    """The launcher's ``self`` for the kernel at ``address``, and an object to keep alive with it."""
+    """The launcher's ``self`` for a kernel, and an object to keep alive with it."""
     kinds = [p.rank or (FLOAT if p.code in ("f32", "f64") else INTEGER) for p in params]
     message = (
         f"kernel {name} takes ({', '.join(map(str, params))}): "
         "arrays must be NumPy arrays, aligned and C-contiguous"
     ).encode()
-    words = [address, len(params), id(np.ndarray), id(message) + BYTES_DATA, sum(_slots(p) for p in params)]
+    words = [
+        address,
+        len(params),
+        id(np.ndarray),
+        id(message) + BYTES_DATA,
+        sum(_slots(p) for p in params),
+    ]
     return struct.pack(f"{len(words) + len(kinds)}q", *words, *kinds), message
 
 
@@ -48,11 +55,11 @@ def _slots(param: Param) -> int:
     return 1 + param.rank
 
 
-# ------------------------------------------------------------------------------------------------ the kernel's side
+# ---- the kernel's side --------------------------------------------------------------------------
 
 
 def unpacking_ir(params: Sequence[Param], callee: str) -> str:
-    """LLVM IR of the function the launcher calls: unpack the flat list and call ``callee`` (Numba's convention)."""
+    """LLVM IR of what the launcher calls: unpack the list, call ``callee`` in Numba's convention."""
     lines = []
     operands = ["ptr %result", "ptr %excinfo"]
     slot = 0
@@ -81,7 +88,7 @@ def _slot_type(param: Param) -> str:
     return "double" if param.code in ("f32", "f64") else "i64"
 
 
-# ------------------------------------------------------------------------------------------------ the launcher
+# ---- the launcher -------------------------------------------------------------------------------
 
 
 def launcher_ir() -> str:

@@ -1,8 +1,8 @@
-"""LLVM IR text -> object code -> a Python callable, through llvmlite alone (numba is never imported here).
+"""LLVM IR text -> object code -> a Python callable, through llvmlite alone (numba is never
+imported here).
 
-Object files are all that the disk cache stores.  A kernel's holds one function; the launcher (``launcher.py``), itself
-an object file, turns it into a callable.
-"""
+Object files are all that the disk cache stores.  A kernel's holds one function; the launcher
+(``launcher.py``), itself an object file, turns it into a callable."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tinyjax.compiler.signature import Param
 
 _lock = threading.Lock()  # LLVM contexts are not thread-safe
 
-# ------------------------------------------------------------------------------------------------ the machine
+# ---- the machine --------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -49,7 +49,7 @@ def machine_key() -> str:
     return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {host_features()}"
 
 
-# ------------------------------------------------------------------------------------------------ compile and load
+# ---- compile and load ---------------------------------------------------------------------------
 
 
 def compile_ir(text: str) -> bytes:
@@ -80,11 +80,13 @@ class _MethodDef(ctypes.Structure):
 
 
 _METH_FASTCALL = 0x80
-_alive: list[object] = []  # engines, definitions and texts that must outlive every function made from them
+_alive: list[
+    object
+] = []  # engines, definitions and texts that must outlive every function made from them
 
 
 def load_symbols(code: bytes, symbols: Sequence[str]) -> list[int]:
-    """Load an object file made by ``compile_ir`` and return the addresses of some of its functions."""
+    """Load an object file made by ``compile_ir``: the addresses of some of its functions."""
     with _lock:
         # Symbols of our own: Numba redefines names such as PyExc_TypeError in LLVM's table.
         llvm.add_symbol("tinyjax_TypeError", id(TypeError))
@@ -105,12 +107,17 @@ def publish(code: bytes, symbols: Sequence[str]) -> None:
         llvm.add_symbol(symbol, address)
 
 
-def load_kernel(code: bytes, name: str, params: Sequence[Param], launch: int) -> Callable[..., None]:
-    """Load a kernel's object file and return a Python function that calls it through the launcher at ``launch``."""
+def load_kernel(
+    code: bytes, name: str, params: Sequence[Param], launch: int
+) -> Callable[..., None]:
+    """A Python function that calls a kernel's object file through the launcher at ``launch``."""
     [address] = load_symbols(code, [launcher.KERNEL])
     itself, message = launcher.describe(name, address, params)
     definition = _MethodDef(name.encode(), launch, _METH_FASTCALL, None)
     _alive.extend((definition, itself, message))
     make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
+    make.restype, make.argtypes = (
+        ctypes.py_object,
+        (ctypes.c_void_p, ctypes.py_object, ctypes.py_object),
+    )
     return make(ctypes.addressof(definition), itself, None)

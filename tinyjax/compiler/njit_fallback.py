@@ -1,8 +1,8 @@
 """Kernels through plain ``numba.njit`` and Numba's public extension interface.
 
-The backend comes here when ``target.py`` does not fit the installed version of Numba.  Slower to compile and to
-call, never cached, but the same source: the words are ordinary Numba intrinsics over ordinary Numba arrays.
-"""
+The backend comes here when ``target.py`` does not fit the installed version of Numba.  Slower to
+compile and to call, never cached, but the same source: the words are ordinary Numba intrinsics
+over ordinary Numba arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from tinyjax.compiler.intrinsics import INTRINSICS, Intrinsic
 from tinyjax.compiler.vector_ir import Num
 
 _TYPES = {
-    "bool": types.boolean, "c64": types.complex64, "c128": types.complex128, "f32": types.float32, "f64": types.float64, "intp": types.intp,
+    "bool": types.boolean, "intp": types.intp, "f32": types.float32, "f64": types.float64,
+    "c64": types.complex64, "c128": types.complex128,
     **{f"i{bits}": getattr(types, f"int{bits}") for bits in (8, 16, 32, 64)},
     **{f"u{bits}": getattr(types, f"uint{bits}") for bits in (8, 16, 32, 64)},
 }  # fmt: skip
@@ -26,7 +27,9 @@ _CODES = {kind: code for code, kind in _TYPES.items() if code != "intp"}
 
 
 def _code(kind: types.Type) -> str | None:
-    return "literal" if isinstance(kind, types.IntegerLiteral) else _CODES.get(types.unliteral(kind))
+    return (
+        "literal" if isinstance(kind, types.IntegerLiteral) else _CODES.get(types.unliteral(kind))
+    )
 
 
 def _implement(word: Intrinsic, operands: tuple[types.Type, ...]):

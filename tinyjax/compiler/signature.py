@@ -1,4 +1,4 @@
-"""Argument types of a kernel: ``'f32[2]'`` is a C-contiguous float32 array of rank 2, ``'intp'`` a Python int."""
+"""Argument types of a kernel: ``'f32[2]'`` is a float32 array of rank 2, ``'intp'`` an int."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-# ------------------------------------------------------------------------------------------------ dtype codes
+# ---- dtype codes --------------------------------------------------------------------------------
 
 FLOAT_CODES = ("f16", "bf16", "f32", "f64")
 SIGNED_CODES = ("i8", "i16", "i32", "i64")
@@ -33,7 +33,7 @@ def is_integer(code: str) -> bool:
     return code in SIGNED_CODES or code in UNSIGNED_CODES
 
 
-# ------------------------------------------------------------------------------------------------ signatures
+# ---- signatures ---------------------------------------------------------------------------------
 
 _PATTERN = re.compile(r"(\w+?)(?:\[([1-9])\])?$")
 
@@ -52,7 +52,7 @@ class Param(NamedTuple):
         """LLVM type of a scalar parameter."""
         if self.code in ("f32", "f64"):
             return "float" if self.code == "f32" else "double"
-        return f"i{ {'bool': 8, 'intp': 64}.get(self.code) or BITS[self.code]}"
+        return f"i{ {'bool': 8, 'intp': 64}.get(self.code) or BITS[self.code] }"
 
 
 def parse(signature: Sequence[str]) -> tuple[Param, ...]:
@@ -66,10 +66,14 @@ def parse(signature: Sequence[str]) -> tuple[Param, ...]:
         match = _PATTERN.fullmatch(code)
         if not match or (match[1] not in BITS and match[1] != "intp"):
             raise ValueError(
-                f"kernel signature: {code!r} is no argument type; write dtype[rank], as in 'f32[2]', or 'intp'"
+                f"kernel signature: {code!r} is no argument type; "
+                "write dtype[rank], as in 'f32[2]', or 'intp'"
             )
         rank = int(match[2] or 0)
         if rank == 0 and match[1] in ("f16", "bf16", "c64", "c128"):
-            raise ValueError(f"kernel signature: {match[1]} scalars are passed as arrays of size 1: '{match[1]}[1]'")
+            raise ValueError(
+                f"kernel signature: {match[1]} scalars are passed as arrays of size 1: "
+                f"'{match[1]}[1]'"
+            )
         params.append(Param(match[1], rank))
     return tuple(params)

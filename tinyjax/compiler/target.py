@@ -1,16 +1,18 @@
-"""Kernel source -> LLVM IR with Numba as the front end.  The one file that leans on Numba's internals.
+"""Kernel source -> LLVM IR with Numba as the front end.  The one file that leans on Numba's
+internals.
 
-Numba turns the function's bytecode into its own IR, infers types and lowers to LLVM IR.  Three things are ours:
+Numba turns the function's bytecode into its own IR, infers types and lowers to LLVM IR.  Three
+things are ours:
 
-* ``Buffer``, the type of an array argument: data pointer and lengths only, so no reference counts, no bounds or
-  wrap-around tests, and LLVM sees through every index;
-* the meaning of operators and words, taken from ``intrinsics.py``: the typing and lowering contexts below answer for
-  them directly, so that none of Numba's registries (nor SciPy, which those import) is loaded;
+* ``Buffer``, the type of an array argument: data pointer and lengths only, so no reference
+  counts, no bounds or wrap-around tests, and LLVM sees through every index;
+* the meaning of operators and words, taken from ``intrinsics.py``: the typing and lowering
+  contexts below answer for them directly, so that none of Numba's registries (nor SciPy, which
+  those import) is loaded;
 * code generation: the LLVM IR goes to ``native.py``, not to Numba's.
 
-``compile_with_njit`` is the plain way, by ``numba.njit``; the backend falls back on it if this file meets a version
-of Numba that it does not fit.
-"""
+``compile_with_njit`` is the plain way, by ``numba.njit``; the backend falls back on it if this
+file meets a version of Numba that it does not fit."""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ from tinyjax.compiler.intrinsics import INTRINSICS, OPERATORS, Intrinsic, bf16_b
 from tinyjax.compiler.signature import Param
 from tinyjax.compiler.vector_ir import Num
 
-# ------------------------------------------------------------------------------------------------ types
+# ---- types --------------------------------------------------------------------------------------
 
 
 class Buffer(types.Type):
@@ -87,7 +89,7 @@ CODES = {kind: code for code, kind in SCALARS.items()}
 
 
 def code_of(kind: types.Type) -> str | None:
-    """The dtype code of a Numba scalar type (``'literal'`` for an integer written in the source)."""
+    """The dtype code of a Numba scalar type (``'literal'`` for an integer in the source)."""
     if isinstance(kind, types.IntegerLiteral):
         return "literal"
     return CODES.get(types.unliteral(kind))
@@ -109,12 +111,14 @@ def _typed(intrinsic: Intrinsic, args: Sequence[types.Type]):
     return None if result is None else templates.signature(SCALARS[result], *args)
 
 
-# ------------------------------------------------------------------------------------------------ the language
+# ---- the language -------------------------------------------------------------------------------
 
 
 def _placeholder(name: str) -> FunctionType:
     def word(*args):
-        raise TypeError(f"{name} is a word of the kernel language; use the namespace of intrinsics_py to run it")
+        raise TypeError(
+            f"{name} is a word of the kernel language; use the namespace of intrinsics_py to run it"
+        )
 
     word.__name__ = name
     return word
@@ -128,7 +132,7 @@ def kernel_globals() -> dict[str, object]:
     return {**WORDS, "inf": float("inf"), "nan": float("nan"), "pi": 3.141592653589793}
 
 
-# ------------------------------------------------------------------------------------------------ typing
+# ---- typing -------------------------------------------------------------------------------------
 
 _BORROWED = (range, slice, "getiter", "iternext", "pair_first", "pair_second", "static_getitem")
 
@@ -141,7 +145,9 @@ class KernelTyping(TypingBase):
             return
         borrowed = templates.Registry()
         borrowed.functions = [t for t in templates.builtin_registry.functions if t.key in _BORROWED]
-        borrowed.globals = [(v, t) for v, t in templates.builtin_registry.globals if v in (range, slice)]
+        borrowed.globals = [
+            (v, t) for v, t in templates.builtin_registry.globals if v in (range, slice)
+        ]
         self.install_registry(borrowed)
         for function, word in _words().items():
             self.insert_global(function, word)
@@ -159,12 +165,12 @@ class KernelTyping(TypingBase):
 
 
 def value_code(storage: str) -> str:
-    """The dtype that an element of a buffer has inside the kernel: halves are widened to float32."""
+    """The dtype of a buffer's elements inside the kernel: halves are widened to float32."""
     return "f32" if storage in ("f16", "bf16") else storage
 
 
 def _indices(index: types.Type) -> list[types.Type] | None:
-    """The types of the single indices in ``a[index]``; ``None`` if there are others than integers."""
+    """The types of the single indices in ``a[index]``; ``None`` if not all are integers."""
     kinds = list(index) if isinstance(index, types.BaseTuple) else [index]
     return kinds if all(isinstance(kind, types.Integer) for kind in kinds) else None
 
@@ -179,7 +185,11 @@ def _typed_setitem(args):
 def _typed_getitem(args):
     buffer, index = args
     if isinstance(buffer, types.UniTuple):  # x.shape[0]
-        return templates.signature(types.intp, *args) if isinstance(index, types.IntegerLiteral) else None
+        return (
+            templates.signature(types.intp, *args)
+            if isinstance(index, types.IntegerLiteral)
+            else None
+        )
     if not isinstance(buffer, Buffer):
         return None
     if index == types.slice2_type:
@@ -192,11 +202,11 @@ def _typed_getitem(args):
     return templates.signature(Buffer(buffer.code, buffer.ndim - len(kinds)), buffer, index)
 
 
-# ------------------------------------------------------------------------------------------------ lowering
+# ---- lowering -----------------------------------------------------------------------------------
 
 
 class _Modules:
-    """Stands in for Numba's code generator and library: it only hands out and keeps the LLVM module."""
+    """Stands in for Numba's code generator and library: hands out and keeps the LLVM module."""
 
     module: ir.Module
 
@@ -265,7 +275,9 @@ def _number(builder, kind: types.Type, value) -> Num:
 
 
 def _emit_intrinsic(intrinsic: Intrinsic, context, sig, builder, args, loc=None):
-    return intrinsic.emit(*(_number(builder, kind, v) for kind, v in zip(sig.args, args, strict=True))).value
+    return intrinsic.emit(
+        *(_number(builder, kind, v) for kind, v in zip(sig.args, args, strict=True))
+    ).value
 
 
 def _parts(builder, kind: Buffer, value) -> tuple[ir.Value, list[ir.Value]]:
@@ -308,9 +320,11 @@ def _address(builder, kind: Buffer, data, lengths, indices):
 
 
 STORAGE = {
-    "bool": ir.IntType(8), "f16": ir.HalfType(), "bf16": ir.IntType(16), "f32": ir.FloatType(), "f64": ir.DoubleType(),
+    "bool": ir.IntType(8), "f16": ir.HalfType(), "bf16": ir.IntType(16),
+    "f32": ir.FloatType(), "f64": ir.DoubleType(),
     **{f"{sign}{bits}": ir.IntType(bits) for sign in "iu" for bits in (8, 16, 32, 64)},
-    "c64": ir.LiteralStructType([ir.FloatType()] * 2), "c128": ir.LiteralStructType([ir.DoubleType()] * 2),
+    "c64": ir.LiteralStructType([ir.FloatType()] * 2),
+    "c128": ir.LiteralStructType([ir.DoubleType()] * 2),
 }  # fmt: skip
 
 
@@ -339,7 +353,9 @@ def _emit_getitem(context, sig, builder, args, loc=None):
 def _load(builder, code: str, pointer):
     """Read an element in the form it has inside the kernel."""
     if is_complex(code):
-        return join(*(Num(builder, builder.load(p), PART[code]) for p in _part_pointers(builder, pointer))).value
+        return join(
+            *(Num(builder, builder.load(p), PART[code]) for p in _part_pointers(builder, pointer))
+        ).value
     value = builder.load(pointer)
     if code == "bool":
         return builder.trunc(value, ir.IntType(1))
@@ -353,7 +369,9 @@ def _load(builder, code: str, pointer):
 def _store(builder, code: str, value, pointer):
     """Write an element; halves are rounded to nearest even."""
     if is_complex(code):
-        for part, target in zip(split(Num(builder, value, code)), _part_pointers(builder, pointer), strict=True):
+        for part, target in zip(
+            split(Num(builder, value, code)), _part_pointers(builder, pointer), strict=True
+        ):
             builder.store(part.value, target)
         return
     if code == "bool":
@@ -368,7 +386,10 @@ def _store(builder, code: str, value, pointer):
 def _part_pointers(builder, pointer):
     """Pointers to the real and the imaginary part of a complex number."""
     index = ir.IntType(32)
-    return [builder.gep(pointer, [ir.Constant(index, 0), ir.Constant(index, k)], inbounds=True) for k in (0, 1)]
+    return [
+        builder.gep(pointer, [ir.Constant(index, 0), ir.Constant(index, k)], inbounds=True)
+        for k in (0, 1)
+    ]
 
 
 def _emit_setitem(context, sig, builder, args, loc=None):
@@ -387,7 +408,9 @@ def _emit_slice(context, builder, kind, index, data, lengths, value):
     count = builder.sub(high, low)
     zero = ir.Constant(count.type, 0)
     count = builder.select(builder.icmp_signed("<", count, zero), zero, count)
-    return _pack(context, builder, kind, _address(builder, kind, data, lengths, [low]), [count, *lengths[1:]])
+    return _pack(
+        context, builder, kind, _address(builder, kind, data, lengths, [low]), [count, *lengths[1:]]
+    )
 
 
 @functools.cache
@@ -397,7 +420,11 @@ def _words() -> dict[Callable, Word]:
     table[bool] = INTRINSICS["bool_"]
     table.update({getattr(operator, name): intrinsic for name, intrinsic in OPERATORS.items()})
     words = {
-        function: Word(intrinsic.name, functools.partial(_typed, intrinsic), functools.partial(_emit_intrinsic, intrinsic))
+        function: Word(
+            intrinsic.name,
+            functools.partial(_typed, intrinsic),
+            functools.partial(_emit_intrinsic, intrinsic),
+        )
         for function, intrinsic in table.items()
     }
     words[operator.getitem] = Word("getitem", _typed_getitem, _emit_getitem)
@@ -405,7 +432,7 @@ def _words() -> dict[Callable, Word]:
     return words
 
 
-# ------------------------------------------------------------------------------------------------ compilation
+# ---- compilation --------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -440,11 +467,14 @@ def lower_to_ir(name: str, source: str, params: Sequence[Param]) -> tuple[str, s
         typed = type_inference_stage(typing_context, context, numba_ir, arg_types, types.none)
         description = funcdesc.PythonFunctionDescriptor.from_specialized_function(
             numba_ir, typed.typemap, typed.return_type, typed.calltypes,
-            mangler=lambda text, *rest, **options: f"tinyjax.{text}", inline=False, noalias=True, abi_tags=(),
+            mangler=lambda text, *rest, **options: f"tinyjax.{text}",
+            inline=False, noalias=True, abi_tags=(),
         )  # fmt: skip
         modules = _Modules()
         lowering.Lower(context, modules, description, numba_ir).lower()
     compiled = modules.module.globals[description.llvm_func_name]
     compiled.linkage = "internal"
-    compiled.attributes.add("noinline")  # its arguments' noalias marks survive best in a function of its own
+    compiled.attributes.add(
+        "noinline"
+    )  # its arguments' noalias marks survive best in a function of its own
     return str(modules.module), compiled.get_reference()

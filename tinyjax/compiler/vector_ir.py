@@ -1,8 +1,10 @@
-"""A small expression language that writes LLVM IR: ``x * 2.0 + y`` appends instructions to a function.
+"""A small expression language that writes LLVM IR: ``x * 2.0 + y`` appends instructions to a
+function.
 
-``Num`` wraps one LLVM value together with its dtype code (``'f32'``, ``'i64'``, ``'bool'`` ...).  The mathematics
-in ``vector_math*.py`` and the small language of ``intrinsics.py`` are written once over it.  A ``Num`` may also hold
-a SIMD vector: every operation here works lane by lane, so the same source yields scalar and vector code.
+``Num`` wraps one LLVM value together with its dtype code (``'f32'``, ``'i64'``, ``'bool'`` ...).
+The mathematics in ``vector_math*.py`` and the small language of ``intrinsics.py`` are written
+once over it.  A ``Num`` may also hold a SIMD vector: every operation here works lane by lane, so
+the same source yields scalar and vector code.
 
 Python numbers on either side of an operator become constants of the other side's dtype.
 """
@@ -15,6 +17,7 @@ from collections.abc import Callable, Sequence
 from llvmlite import ir
 
 from tinyjax.compiler.signature import BITS, is_float, is_signed
+
 
 def llvm_type(code: str, lanes: int = 0) -> ir.Type:
     """The LLVM type of one value of dtype ``code`` (a vector of ``lanes`` of them if nonzero)."""
@@ -35,19 +38,21 @@ def round_to_f32(x: float) -> float:
         return float("inf") if x > 0 else float("-inf")
 
 
-# ------------------------------------------------------------------------------------------------ values
+# ---- values -------------------------------------------------------------------------------------
 
 
 class Num:
-    """One LLVM value with its dtype code and the builder that appends to the function being written."""
+    """One LLVM value, its dtype code and the builder that appends to the function in progress."""
 
     __slots__ = ("builder", "value", "code", "literal")
 
-    def __init__(self, builder: ir.IRBuilder, value: ir.Value, code: str, literal: int | None = None):
+    def __init__(
+        self, builder: ir.IRBuilder, value: ir.Value, code: str, literal: int | None = None
+    ):
         self.builder, self.value, self.code = builder, value, code
         self.literal = literal  # the integer, where the kernel's text has one here
 
-    # ---- constants and conversions -------------------------------------------------------------
+    # ---- constants and conversions --------------------------------------------------------------
 
     @property
     def lanes(self) -> int:
@@ -84,7 +89,7 @@ class Num:
         return self.new(make(self.value, llvm_type(code, self.lanes)), code)
 
     def to(self, code: str) -> Num:
-        """Convert the number to another dtype; float to integer truncates, saturates and sends NaN to 0."""
+        """Convert to another dtype; float to integer truncates, saturates and sends NaN to 0."""
         if code == self.code:
             return self
         if code == "bool":
@@ -106,7 +111,7 @@ class Num:
         return self.call(name, result=code, overload=(code, self.code))
 
     def truncated(self) -> Num:
-        """Float to the signed integer of the same width, for values known to be in range (one instruction)."""
+        """Float to the signed integer of its width, for values in range (one instruction)."""
         return self._cast("fptosi", "i32" if self.code == "f32" else "i64")
 
     def bits(self, signed: bool = True) -> Num:
@@ -117,16 +122,20 @@ class Num:
         """The float whose bit pattern this integer is."""
         return self._cast("bitcast", "f" + str(BITS[self.code]))
 
-    # ---- calls of LLVM intrinsics ----------------------------------------------------------------
+    # ---- calls of LLVM intrinsics ---------------------------------------------------------------
 
-    def call(self, name: str, *others: float | Num, result: str = "", overload: Sequence[str] = ()) -> Num:
+    def call(
+        self, name: str, *others: float | Num, result: str = "", overload: Sequence[str] = ()
+    ) -> Num:
         """Call an LLVM intrinsic such as ``llvm.fabs`` on this value and ``others``."""
         result = result or self.code
         operands = [self, *(self.const(x) for x in others)]
         lanes = self.lanes
         suffix = [_suffix(code, lanes) for code in overload or (self.code,)]
         kind = ir.FunctionType(llvm_type(result, lanes), [x.value.type for x in operands])
-        return self.new(_declared_call(self.builder, ".".join([name, *suffix]), kind, operands), result)
+        return self.new(
+            _declared_call(self.builder, ".".join([name, *suffix]), kind, operands), result
+        )
 
     def abs(self) -> Num:
         """Absolute value of a float."""
@@ -149,14 +158,14 @@ class Num:
         return self.call("llvm.fmuladd", factor, addend)
 
     def fma(self, factor: float | Num, addend: float | Num) -> Num:
-        """``self * factor + addend`` with a single rounding on every machine (error-free transformations)."""
+        """``self * factor + addend`` with a single rounding on every machine."""
         return self.call("llvm.fma", factor, addend)
 
     def copysign(self, other: Num) -> Num:
         """This magnitude with the sign of ``other``."""
         return self.call("llvm.copysign", other)
 
-    # ---- operators -------------------------------------------------------------------------------
+    # ---- operators ------------------------------------------------------------------------------
 
     def _binary(self, other, for_floats: str, for_ints: str, swap: bool = False, flags=()) -> Num:
         left, right = self, self.const(other)
@@ -249,7 +258,7 @@ class Num:
         return self != self
 
 
-# ------------------------------------------------------------------------------------------------ free functions
+# ---- free functions -----------------------------------------------------------------------------
 
 
 def _suffix(code: str, lanes: int) -> str:

@@ -1,10 +1,11 @@
-"""The larger functions of the vector mathematics, compiled once and called from kernels instead of inlined.
+"""The larger functions of the vector mathematics, compiled once and called from kernels instead
+of inlined.
 
-Each function is an object file of its own with a scalar version and versions for 2 to 16 SIMD lanes.  Kernels call
-the scalar one; LLVM's loop vectoriser finds the others through the ``vector-function-abi-variant`` attribute.  So a
-kernel with a dozen transcendentals compiles in a fraction of the time, and a function may branch: sine, cosine and
-tangent leave the fast path when a lane holds a huge number, whose reduction takes many digits of pi.
-"""
+Each function is an object file of its own with a scalar version and versions for 2 to 16 SIMD
+lanes.  Kernels call the scalar one; LLVM's loop vectoriser finds the others through the
+``vector-function-abi-variant`` attribute.  So a kernel with a dozen transcendentals compiles in a
+fraction of the time, and a function may branch: sine, cosine and tangent leave the fast path when
+a lane holds a huge number, whose reduction takes many digits of pi."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from tinyjax.compiler.vector_ir import Num, llvm_type
 _SYMBOL = re.compile(r'@"?(tinyjax\.math\.\w+\.f\d\d)"?\(')
 _ATTRIBUTE = "vector-function-abi-variant"
 
-# ------------------------------------------------------------------------------------------------ the functions
+# ---- the functions ------------------------------------------------------------------------------
 
 Function = tuple[Callable[..., Num], int]  # implementation and number of arguments
 FUNCTIONS: dict[str, Function] = {
@@ -46,11 +47,13 @@ def call(name: str, *operands: Num) -> Num:
     target = symbol(name, first.code)
     function = first.builder.module.globals.get(target)
     if function is None:
-        function = ir.Function(first.builder.module, ir.FunctionType(kind, [kind] * len(operands)), target)
+        function = ir.Function(
+            first.builder.module, ir.FunctionType(kind, [kind] * len(operands)), target
+        )
     return first.new(first.builder.call(function, [x.value for x in operands]))
 
 
-# ------------------------------------------------------------------------------------------------ the kernel's side
+# ---- the kernel's side --------------------------------------------------------------------------
 
 
 def used(kernel_ir: str) -> list[str]:
@@ -70,19 +73,26 @@ def with_vector_versions(kernel_ir: str) -> str:
         arity = declared[0].count(scalar) - 1
         kernel_ir = kernel_ir.replace(declared[0], f"{declared[0]} #{900 + number}")
         mapping = ",".join(f"_ZGV_LLVM_N{n}{'v' * arity}_{target}({target}.v{n})" for n in LANES)
-        lines.append(f'attributes #{900 + number} = {{ nounwind willreturn memory(none) "{_ATTRIBUTE}"="{mapping}" }}')
+        lines.append(
+            f"attributes #{900 + number} = "
+            f'{{ nounwind willreturn memory(none) "{_ATTRIBUTE}"="{mapping}" }}'
+        )
         for n in LANES:
             vector = f"<{n} x {scalar}>"
-            lines.append(f'declare {vector} @"{target}.v{n}"({", ".join([vector] * arity)}) nounwind memory(none)')
+            lines.append(
+                f'declare {vector} @"{target}.v{n}"({", ".join([vector] * arity)}) '
+                "nounwind memory(none)"
+            )
             kept.append(f'ptr @"{target}.v{n}"')
     if kept:
         lines.append(
-            f'@llvm.compiler.used = appending global [{len(kept)} x ptr] [{", ".join(kept)}], section "llvm.metadata"'
+            f"@llvm.compiler.used = appending global [{len(kept)} x ptr] "
+            f'[{", ".join(kept)}], section "llvm.metadata"'
         )
     return "\n".join([kernel_ir, *lines, ""])
 
 
-# ------------------------------------------------------------------------------------------------ the library's side
+# ---- the library's side -------------------------------------------------------------------------
 
 
 def library_ir(target: str) -> str:
@@ -93,7 +103,9 @@ def library_ir(target: str) -> str:
     for lanes in (0, *LANES):
         kind = llvm_type(code, lanes)
         implementation, arity = FUNCTIONS[name]
-        function = ir.Function(module, ir.FunctionType(kind, [kind] * arity), symbol(name, code, lanes))
+        function = ir.Function(
+            module, ir.FunctionType(kind, [kind] * arity), symbol(name, code, lanes)
+        )
         builder = ir.IRBuilder(function.append_basic_block("entry"))
         operands = [Num(builder, argument, code) for argument in function.args]
         result = implementation(*operands)
@@ -116,7 +128,7 @@ def _define_slow(module: ir.Module, name: str, code: str) -> ir.Function:
 
 
 def _repair_huge(x: Num, result: Num, slow: ir.Function) -> Num:
-    """``result`` with the lanes recomputed by ``slow`` where ``x`` is finite and huge; a branch that is rarely taken."""
+    """``result``, recomputed by ``slow`` in the lanes where ``x`` is finite and huge."""
     builder = x.builder
     a = x.abs()
     huge = (a >= HUGE[x.code]) & (a < float("inf"))
@@ -135,11 +147,19 @@ def _repair_huge(x: Num, result: Num, slow: ir.Function) -> Num:
     mask = builder.bitcast(huge.value, ir.IntType(lanes))
     slot = builder.alloca(result.value.type)
     builder.store(result.value, slot)
-    with builder.if_then(builder.icmp_unsigned("!=", mask, ir.Constant(mask.type, 0)), likely=False):
+    with builder.if_then(
+        builder.icmp_unsigned("!=", mask, ir.Constant(mask.type, 0)), likely=False
+    ):
         index = ir.IntType(32)
         for lane in range(lanes):
-            with builder.if_then(builder.extract_element(huge.value, ir.Constant(index, lane)), likely=False):
-                exact = builder.call(slow, [builder.extract_element(x.value, ir.Constant(index, lane))])
-                updated = builder.insert_element(builder.load(slot), exact, ir.Constant(index, lane))
+            with builder.if_then(
+                builder.extract_element(huge.value, ir.Constant(index, lane)), likely=False
+            ):
+                exact = builder.call(
+                    slow, [builder.extract_element(x.value, ir.Constant(index, lane))]
+                )
+                updated = builder.insert_element(
+                    builder.load(slot), exact, ir.Constant(index, lane)
+                )
                 builder.store(updated, slot)
     return x.new(builder.load(slot))

@@ -1,9 +1,10 @@
-"""Exponentials, logarithms, powers and hyperbolic functions as branch-free polynomials (see ``vector_ir``).
+"""Exponentials, logarithms, powers and hyperbolic functions as branch-free polynomials (see
+``vector_ir``).
 
-libm calls keep LLVM from vectorising a loop; these do not.  Each function is written once for float32 and float64 and
-for scalars and SIMD vectors.  Only ordinary IEEE operations and explicit fused multiply-adds are used (no fast-math),
-so NaNs, infinities, signed zeros and subnormal numbers come out as the mathematics says.
-"""
+libm calls keep LLVM from vectorising a loop; these do not.  Each function is written once for
+float32 and float64 and for scalars and SIMD vectors.  Only ordinary IEEE operations and explicit
+fused multiply-adds are used (no fast-math), so NaNs, infinities, signed zeros and subnormal
+numbers come out as the mathematics says."""
 
 from __future__ import annotations
 
@@ -14,11 +15,12 @@ NAN = float("nan")
 LOG2_E = 1.4426950408889634
 LN_2 = 0.6931471805599453
 
-# ------------------------------------------------------------------------------------------------ exp family
+# ---- exp family ---------------------------------------------------------------------------------
 
 # exp(r) = 1 + r + r**2 * P(r) on |r| <= ln(2) / 2
 EXP_F32 = (
-    1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1,
+    1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1,
+    5.0000001201e-1,
 )  # fmt: skip
 EXP_F64 = (
     2.08860621107283687536341e-09, 2.51112930892876518610661e-08, 2.75573911234900471893338e-07,
@@ -29,10 +31,10 @@ EXP_F64 = (
 
 
 def round_to_int(x: Num) -> tuple[Num, Num]:
-    """``x`` rounded to the nearest integer, as a float and as a signed integer; |x| < 2**22 (2**51).
+    """``x`` rounded to an integer, as a float and as a signed integer; |x| < 2**22 (2**51).
 
-    Adding 1.5 * 2**23 (2**52) leaves the integer in the low bits; unlike a conversion it is harmless for NaN.
-    """
+    Adding 1.5 * 2**23 (2**52) leaves the integer in the low bits; unlike a conversion it is
+    harmless for NaN."""
     magic = 1.5 * 2.0 ** (23 if x.code == "f32" else 52)
     shifted = x + magic
     return shifted - magic, shifted.bits() - shifted.const(magic).bits()
@@ -95,7 +97,7 @@ def expm1(x: Num) -> Num:
     return where(x == 0.0, x, result)  # keeps the sign of -0
 
 
-# ------------------------------------------------------------------------------------------------ logarithms
+# ---- logarithms ---------------------------------------------------------------------------------
 
 # log(1 + f) = f - f**2 / 2 + f**3 * P(f)
 LOG_F32 = (
@@ -104,13 +106,14 @@ LOG_F32 = (
 )  # fmt: skip
 # log(1 + f) = f - f**2 / 2 + s * (f**2 / 2 + s**2 * P(s**2)), s = f / (2 + f)
 LOG_F64 = (
-    1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01, 2.222219843214978396e-01,
-    2.857142874366239149e-01, 3.999999999940941908e-01, 6.666666666666735130e-01,
+    1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01,
+    2.222219843214978396e-01, 2.857142874366239149e-01, 3.999999999940941908e-01,
+    6.666666666666735130e-01,
 )  # fmt: skip
 
 
 def split_exponent(x: Num) -> tuple[Num, Num]:
-    """``x = m * 2**e`` with sqrt(1/2) <= m < sqrt(2), for positive finite x: returns m and e as floats."""
+    """m and e, both floats, with x = m * 2**e and sqrt(1/2) <= m < sqrt(2); x finite, positive."""
     if x.code == "f32":
         tiny, lift, shift, sqrt_half, one, bias = x < 2.0**-126, 25, 23, 0x3F3504F3, 0x3F800000, 127
     else:
@@ -170,15 +173,16 @@ def log1p(x: Num) -> Num:
     return where(x.abs() < tiny, x, _log_special(u, result))
 
 
-# ------------------------------------------------------------------------------------------------ hyperbolic functions
+# ---- hyperbolic functions -----------------------------------------------------------------------
 
 # sinh(x) = x + x**3 * P(x**2) on |x| <= 1
 SINH_F32 = (
     2.80628026e-6, 0.00019838102, 0.00833333968, 0.166666666,
 )  # fmt: skip
 SINH_F64 = (
-    7.746178593018827489e-13, 1.605767962380163775e-10, 2.505211769590782357e-8, 2.7557319191381817e-6,
-    0.0001984126984132419792, 0.008333333333333299355, 0.166666666666666667,
+    7.746178593018827489e-13, 1.605767962380163775e-10, 2.505211769590782357e-8,
+    2.7557319191381817e-6, 0.0001984126984132419792, 0.008333333333333299355,
+    0.166666666666666667,
 )  # fmt: skip
 
 

@@ -8,7 +8,11 @@ from tinyjax.compiler.vector_ir import Num, poly, where
 from tinyjax.compiler.vector_math import round_to_int
 
 TWO_OVER_PI = 0.6366197723675814
-HALF_PI_PARTS = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)  # they sum to pi / 2
+HALF_PI_PARTS = (
+    1.5707963267341256,
+    6.077100506303966e-11,
+    2.0222662487959506e-21,
+)  # they sum to pi / 2
 
 # sin(r) = r + r**3 * S(r**2), cos(r) = 1 - r**2 / 2 + r**4 * C(r**2) on |r| <= pi / 4
 SIN_F32 = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
@@ -31,7 +35,9 @@ def _quadrant(x: Num) -> tuple[Num, Num]:
         r = n.muladd(-6.123233995736766e-17, n.muladd(-1.5707963267948966, wide))
         return r.to("f32"), q.to("i32")
     n, q = round_to_int(x * TWO_OVER_PI)
-    for part in HALF_PI_PARTS:  # the first two have 33 bits, so that n times them is exact up to n = 2**20
+    for (
+        part
+    ) in HALF_PI_PARTS:  # the first two have 33 bits, so that n times them is exact up to n = 2**20
         x = n.muladd(-part, x)
     return x, q
 
@@ -73,7 +79,7 @@ def tan(x: Num) -> Num:
     return where(odd, -c, s) / where(odd, s, c)
 
 
-# ------------------------------------------------------------------------------------------------ huge angles
+# ---- huge angles --------------------------------------------------------------------------------
 
 
 def _two_over_pi_bits(count: int) -> int:
@@ -93,18 +99,19 @@ def _two_over_pi_bits(count: int) -> int:
 
 
 def of_huge(name: str, x: Num) -> Num:
-    """sin, cos or tan of a finite float64 of 2**20 and more (Payne and Hanek's reduction; scalar only).
+    """sin, cos or tan of a finite float64 of 2**20 and more, by Payne and Hanek (scalar only).
 
-    x is m * 2**e with a whole number m.  Bits of 2/pi that contribute whole circles to m * 2**e * 2/pi are skipped; the
-    next 192 bits leave the fraction of the circle right to more than 120 bits.
-    """
+    x is m * 2**e with a whole number m.  Bits of 2/pi that contribute whole circles to m * 2**e *
+    2/pi are skipped; the next 192 bits leave the fraction of the circle right to more than 120
+    bits."""
     builder = x.builder
     i64, i192, i256 = (ir.IntType(n) for n in (64, 192, 256))
     bits = x.abs().bits()
     exponent = (bits >> 52) - 1075
     m = (bits & ((1 << 52) - 1)) | (1 << 52)
 
-    # 192 bits of 2/pi from the one that 2**exponent turns into 2; 64 zeros in front serve negative exponents.
+    # 192 bits of 2/pi from the one that 2**exponent turns into 2.  The 64 zeros in front serve
+    # negative exponents.
     digits = _two_over_pi_bits(1216)
     words = [0] + [(digits >> (1216 - 64 * (k + 1))) & (2**64 - 1) for k in range(19)]
     table = ir.GlobalVariable(builder.module, ir.ArrayType(i64, len(words)), "two_over_pi")
@@ -148,26 +155,26 @@ def _xor_sign(y: Num, x: Num) -> Num:
     return where(x < 0.0, -y, y)
 
 
-# ------------------------------------------------------------------------------------------------ inverse functions
+# ---- inverse functions --------------------------------------------------------------------------
 
 # asin(s) = s + s * z * P(z), z = s**2, on |s| <= 1/2
 ASIN_F32 = (
     0.0336908472, 0.0171492384, 0.0311006627, 0.0445994015, 0.0750009454, 0.166666663,
 )  # fmt: skip
 ASIN_F64 = (
-    0.02875785136742156471, -0.01485188707124720322, 0.01740087944269402244, 0.0054575067186403583,
-    0.01032281435018577929, 0.0114791774151849059, 0.0139712129735529333, 0.01735239272086997294,
-    0.02237217294214988787, 0.03038194413853124729, 0.04464285714635542978, 0.07499999999998432933,
-    0.1666666666666666783,
+    0.02875785136742156471, -0.01485188707124720322, 0.01740087944269402244,
+    0.0054575067186403583, 0.01032281435018577929, 0.0114791774151849059, 0.0139712129735529333,
+    0.01735239272086997294, 0.02237217294214988787, 0.03038194413853124729,
+    0.04464285714635542978, 0.07499999999998432933, 0.1666666666666666783,
 )  # fmt: skip
 # atan(s) = s + s * z * P(z), z = s**2, on |s| <= tan(pi / 8)
 ATAN_F32 = (
     -0.0645192821, 0.107437315, -0.142639556, 0.199995405, -0.333333318,
 )  # fmt: skip
 ATAN_F64 = (
-    -0.01917688711906225899, 0.0392316582955871913, -0.05085449737940259861, 0.05858148912802209882,
-    -0.06664511447381948, 0.07692183190826086564, -0.0909090457812390189, 0.1111111101525636173,
-    -0.1428571428466654292, 0.1999999999999552068, -0.3333333333333333016,
+    -0.01917688711906225899, 0.0392316582955871913, -0.05085449737940259861,
+    0.05858148912802209882, -0.06664511447381948, 0.07692183190826086564, -0.0909090457812390189,
+    0.1111111101525636173, -0.1428571428466654292, 0.1999999999999552068, -0.3333333333333333016,
 )  # fmt: skip
 
 PI = 3.141592653589793
@@ -192,7 +199,9 @@ def atan(x: Num) -> Num:
     quarters = where(far, 2.0, where(middle, a.const(1.0), 0.0))  # in units of pi / 4
     s = numerator / denominator
     z = s * s
-    rest = (poly(z, ATAN_F32 if x.code == "f32" else ATAN_F64) * z).muladd(s, quarters * (_pi_low(x) / 4.0))
+    rest = (poly(z, ATAN_F32 if x.code == "f32" else ATAN_F64) * z).muladd(
+        s, quarters * (_pi_low(x) / 4.0)
+    )
     return (quarters * (PI / 4.0) + (s + rest)).copysign(x)
 
 
@@ -209,7 +218,7 @@ def atan2(y: Num, x: Num) -> Num:
 
 
 def _asin_parts(a: Num) -> tuple[Num, Num, Num]:
-    """For 0 <= a <= 1: whether a > 1/2, then s and rest with s + rest = asin(a), or asin(sqrt((1 - a) / 2))."""
+    """Whether a > 1/2, and s + rest = asin(a), or asin(sqrt((1 - a) / 2)) if so; 0 <= a <= 1."""
     large = a > 0.5
     z = where(large, (1.0 - a) * 0.5, a * a)
     s = where(large, z.sqrt(), a)
