@@ -7,7 +7,7 @@ axes can be one loop, and then writes the loops; values are written where they a
 import math
 
 from tinyjax.compiler import reduce
-from tinyjax.compiler.fusion import Copy, Loop, Nest, plan
+from tinyjax.compiler.fusion import Copy, Nest, plan
 from tinyjax.compiler.index import ZERO, Ix, affine, read, same, tokens
 from tinyjax.compiler.kernel import LOOP_NAMES, group_axes, loop_indices
 from tinyjax.compiler.words import COSTLY, code_of, expression, inside
@@ -28,7 +28,8 @@ class Emitter:
     def __init__(self, kernel, loopable):
         self.kernel, self.loopable = kernel, loopable
         self.block, self.nest = None, None
-        self.members, self.stashed, self.phase = {}, {}, 0
+        self.makers, self.members, self.stashed, self.phase = {}, {}, {}, 0
+        self.letter, self.seen = {}, set()
         self.probing = None  # the accesses found so far, while looking ahead
 
     # ---- blocks ---------------------------------------------------------------------------------
@@ -37,13 +38,12 @@ class Emitter:
         """Write a whole program (of a loop's body or a branch)."""
         parts = plan(program.eqns, whole, self.loopable)
         outer, self.block = self.block, Block(*parts, whole)
-        for at, item in enumerate(self.block.items):
-            self.item(at, item)
+        for item in self.block.items:
+            self.item(item)
         self.block = outer
 
-    def item(self, at, item):
+    def item(self, item):
         """Write one item."""
-        self.at = at
         self.kernel.equations += len(item.eqns)
         if type(item) is Nest:
             self.emit_nest(item)
@@ -133,11 +133,12 @@ class Emitter:
     def comment(self, eqn):
         """An equation as a jaxpr shows it, behind its line."""
         names = [
-            self.kernel.namer(v) if not isinstance(v, Literal) else "" for v in eqn.invars
+            self.kernel.shown(v) if isinstance(v, Literal) else self.kernel.namer(v)
+            for v in eqn.invars
         ]
         out = eqn.outvars[0]
         text = f"{self.kernel.namer(out)}:{inside(code_of(out.aval.dtype))} = {eqn.primitive}"
-        return f"  # {' '.join([text, *filter(None, names)])}"
+        return f"  # {' '.join([text, *names])}"
 
     def size(self, n):
         """The name of a size."""
@@ -234,7 +235,7 @@ class Emitter:
     def scalar(self, var, name):
         """A number that is known from here on; kept in memory if it outlives the kernel."""
         self.kernel.scalars[var] = name
-        if var in self.block.whole and var in self.kernel.places:
+        if var in self.kernel.places:
             self.kernel.line(f"{self.kernel.places[var].name}[0] = {name}")
 
     def element_eqns(self, eqns, phase=None):
@@ -314,7 +315,7 @@ class Emitter:
         def on_the_way():
             self.stores(now, idx, self.phase)
             for v, place in self.stashed.items():
-                if self.members[v] == self.phase and place not in self.kernel.places.values():
+                if self.members[v] == self.phase:
                     self.store(place, self.tail(idx), read(self, v, idx))
 
         stash_now = any(self.members[v] == self.phase for v in self.stashed)
@@ -447,5 +448,3 @@ def write_at(self, out, update, offsets):
 
     self.over(update.aval.shape, body)
 
-
-__all__ = ["Emitter", "Loop"]

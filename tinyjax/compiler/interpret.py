@@ -1,9 +1,13 @@
-"""Running a program equation by equation with NumPy: what the compiler falls back on."""
+"""Running equations with NumPy: what the compiler falls back on, and its call-outs."""
+
+import functools
 
 import numpy as np
 
 from tinyjax.array import Array
 from tinyjax.core import EVAL, Literal, active
+
+# ---- equation by equation -----------------------------------------------------------------------
 
 
 def run_equation(eqn, arrays):
@@ -30,3 +34,76 @@ def interpret(jaxpr, arrays):
     for eqn in jaxpr.eqns:
         env.update(zip(eqn.outvars, run_equation(eqn, list(map(read, eqn.invars))), strict=True))
     return [read(v) for v in jaxpr.outvars]
+
+
+# ---- call-outs ----------------------------------------------------------------------------------
+
+
+def call_out(eqn, compile_jaxpr):
+    """A function of NumPy arrays that does what an equation says."""
+    prim, params = eqn.primitive, eqn.params
+    if prim.name == "scan":
+        return scan_in_python(compile_jaxpr(params["jaxpr"], "body"), eqn)
+    if prim.name == "while":
+        cond = compile_jaxpr(params["cond_jaxpr"], "condition")
+        return while_in_python(cond, compile_jaxpr(params["body_jaxpr"], "body"), eqn)
+    if prim.name == "cond":
+        return cond_in_python([compile_jaxpr(j, "branch") for j in params["branches"]], eqn)
+    if prim.high:
+        return lambda *arrays: run_equation(eqn, arrays)
+    return functools.partial(prim.impl, **params)
+
+
+def lifted(arrays, variables):
+    """NumPy arrays as Arrays of the variables' types."""
+    return [Array(x, v.aval.weak_type) for x, v in zip(arrays, variables)]
+
+
+def scan_in_python(body, eqn):
+    """A scan whose body is compiled on its own."""
+    p = eqn.params
+    n_consts, n_carry, length = p["num_consts"], p["num_carry"], p["length"]
+    order = range(length)[::-1] if p["reverse"] else range(length)
+    row_vars = body.jaxpr.invars[n_consts + n_carry :]
+    stacked = [v.aval for v in eqn.outvars[n_carry:]]
+
+    def scan(*arrays):
+        args = lifted(arrays, eqn.invars)
+        consts, carry = args[:n_consts], args[n_consts : n_consts + n_carry]
+        xs = arrays[n_consts + n_carry :]
+        ys = [np.empty(a.shape, a.dtype) for a in stacked]
+        for i in order:
+            outs = body([*consts, *carry, *lifted([x[i] for x in xs], row_vars)])
+            carry = outs[:n_carry]
+            for y, row in zip(ys, outs[n_carry:]):
+                y[i] = row.npy
+        return [*(c.npy for c in carry), *ys]
+
+    return scan
+
+
+def while_in_python(cond, body, eqn):
+    """A while loop whose programs are compiled on their own."""
+    n_cond, n_body = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+
+    def loop(*arrays):
+        args = lifted(arrays, eqn.invars)
+        cond_consts, body_consts = args[:n_cond], args[n_cond : n_cond + n_body]
+        carry = args[n_cond + n_body :]
+        while cond([*cond_consts, *carry])[0].npy:
+            carry = body([*body_consts, *carry])
+        return [c.npy for c in carry]
+
+    return loop
+
+
+def cond_in_python(branches, eqn):
+    """A choice between programs that are compiled on their own."""
+
+    def choose(index, *arrays):
+        last = len(branches) - 1
+        k = int(index)
+        chosen = branches[k if 0 <= k <= last else last]
+        return [o.npy for o in chosen(lifted(arrays, eqn.invars[1:]))]
+
+    return choose

@@ -11,7 +11,7 @@ from tinyjax.compiler.words import code_of, inside, literal
 # ---- names --------------------------------------------------------------------------------------
 
 LOOP_NAMES = "ijklmpq"
-RESERVED = {*WORDS, *keyword.kwlist, *LOOP_NAMES, "n", "t", "b", "range"}
+RESERVED = {*WORDS, *keyword.kwlist, *LOOP_NAMES, "range"}
 
 
 class Namer:
@@ -127,9 +127,20 @@ class Kernel:
     def number(self, atom):
         """The text of a literal; one that is a size of the program is a parameter."""
         code, value = code_of(atom.aval.dtype), np.asarray(atom.val)[()]
-        if code != "bool" and abs(value) > 2 and value in self.known_sizes:
+        if self.is_size(value):
             return f"{inside(code)}({self.size(int(value))})"
         return literal(value, code)
+
+    def shown(self, atom):
+        """A literal in a comment."""
+        value = np.asarray(atom.val)[()]
+        return "size" if self.is_size(value) else str(value)
+
+    def is_size(self, value):
+        """Whether a number is a size of the program."""
+        if isinstance(value, np.bool_) or abs(value) <= 2:
+            return False
+        return value in self.known_sizes
 
     # lines
 

@@ -156,13 +156,13 @@ def emit_sums(em, shape, groups, idx, eqns, on_the_way):
     em.open_loops(shape, groups[:-1])
     if in_blocks:
         n = em.size(extent)
-        em.kernel.open(f"for b in range(({n} + {BLOCK - 1}) // {BLOCK}):")
+        em.kernel.open(f"for block in range(({n} + {BLOCK - 1}) // {BLOCK}):")
     for s in sums:
         if s.blocks:
             s.begin_part()
     if in_blocks:
         letter = em.letter[groups[-1][-1]]
-        bounds = f"b*{BLOCK}, minimum(b*{BLOCK} + {BLOCK}, {n})"
+        bounds = f"block*{BLOCK}, minimum(block*{BLOCK} + {BLOCK}, {n})"
         em.kernel.open(f"for {letter} in range({bounds}):", groups[-1])
     else:
         em.open_loops(shape, groups[-1:])

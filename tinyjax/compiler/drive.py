@@ -1,0 +1,265 @@
+"""The driver of an executable: cuts a program into kernels and call-outs, and writes what calls them."""
+
+import itertools
+import keyword
+
+import numpy as np
+
+from tinyjax.array import Array
+from tinyjax.compiler import backend
+from tinyjax.compiler.buffers import Scratch, maker
+from tinyjax.compiler.emit import Block, Emitter
+from tinyjax.compiler.emit_loops import loopable, outputs
+from tinyjax.compiler.fusion import CallOut, plan
+from tinyjax.compiler.interpret import call_out
+from tinyjax.compiler.kernel import Kernel, Namer
+from tinyjax.compiler.kernel import Scratch as ScratchOperand
+from tinyjax.compiler.passes import prepare
+from tinyjax.core import Literal
+
+MAX_EQUATIONS = 80  # per kernel
+
+DTYPES = {
+    "bool": np.bool_,
+    "f32": np.float32,
+    "f64": np.float64,
+    **{f"{s}{b}": np.dtype(f"{s}{b // 8}") for s in "iu" for b in (8, 16, 32, 64)},
+    "f16": np.float16,
+}
+
+
+def top_level(eqn):
+    """Whether an equation outside of loops is part of a kernel: tiny products only."""
+    if eqn.primitive.name != "dot_general":
+        return loopable(eqn)
+    return loopable(eqn) and eqn.outvars[0].aval.size * contracted(eqn) <= 512
+
+
+def contracted(eqn):
+    """The number of terms of each element of a matrix product."""
+    (axes, _), _ = eqn.params["dimension_numbers"]
+    return int(np.prod([eqn.invars[0].aval.shape[d] for d in axes], dtype=np.int64))
+
+
+class Driver:
+    """Plans a program; `text` shows it, `build` compiles it."""
+
+    def __init__(self, jaxpr, name, compile_jaxpr):
+        self.program, self.compile_jaxpr = prepare(jaxpr), compile_jaxpr
+        self.name = function_name(name)
+        self.namer = Namer()
+        program = self.program
+        for v in [*program.consts, *program.invars, *(v for e in program.eqns for v in e.outvars)]:
+            self.namer(v)
+        whole = outputs(program)
+        items, self.lazy, self.used_at, self.item_of = plan(program.eqns, whole, top_level)
+        self.whole, self.space, self.body = set(whole), {}, []
+        self.known_sizes = sizes_of(program)
+        self.kernels, self.scratch = [], 0
+        self.made = set(program.invars) | set(program.consts)
+        self.segments = segments(items)
+        for at, segment in self.segments:
+            if type(segment) is CallOut:
+                self.add_call_out(segment.eqn)
+            else:
+                self.add_kernel(at, segment)
+            self.drop_dead(at + (1 if type(segment) is CallOut else len(segment)) - 1)
+
+    # ---- pieces ---------------------------------------------------------------------------------
+
+    def add_kernel(self, first, items):
+        """A kernel for consecutive items."""
+        kernel = Kernel(f"{self.name}_{len(self.kernels)}", self.namer, self.known_sizes)
+        inside = range(first, first + len(items))
+        made = [v for item in items for eqn in item.eqns for v in eqn.outvars]
+        exported = [
+            v
+            for v in made
+            if v not in self.lazy
+            and (v in self.whole or any(k not in inside for k in self.used_at.get(v, ())))
+        ]
+        for v in exported:
+            kernel.array(v)
+        emitter = Emitter(kernel, loopable)
+        emitter.block = Block(items, self.lazy, self.used_at, self.item_of, exported)
+        for item in items:
+            emitter.item(item)
+        self.kernels.append(kernel)
+        for v in exported:
+            self.allocate(v)
+        self.call(kernel)
+
+    def allocate(self, var):
+        """A line that makes the array of a variable."""
+        name, aval = self.namer(var), var.aval
+        self.space[f"new_{name}"] = maker(aval.shape, aval.dtype)
+        self.body.append(f"{name} = new_{name}()  # {aval.str_short(True)}")
+        self.made.add(var)
+
+    def call(self, kernel):
+        """The line that calls a kernel."""
+        args, scratch = [], []
+        for code, operand in kernel.arrays.values():
+            if isinstance(operand, ScratchOperand):
+                name = f"scratch_{self.scratch}"
+                self.scratch += 1
+                self.space[f"take_{name}"] = Scratch(operand.shape, DTYPES[code])
+                self.body.append(f"{name} = take_{name}.take()  # {code}{list(operand.shape)}")
+                scratch.append(name)
+                args.append(name)
+            else:
+                args.append(self.argument(operand))
+        args += [str(n) for n in kernel.sizes]
+        text = ", ".join(args)
+        self.body += [
+            "try:",
+            f"    {kernel.name}({text})",
+            "except TypeError:",
+            f"    {kernel.name}(*contiguous({text}))",
+        ]
+        self.body += [f"take_{name}.give({name})" for name in scratch]
+
+    def argument(self, var):
+        """The driver's name of an operand."""
+        name = self.namer(var)
+        if var not in self.made:
+            consts = self.all_consts
+            self.space[name] = np.ascontiguousarray(consts[var])
+            self.made.add(var)
+        return name
+
+    @property
+    def all_consts(self):
+        """The captured arrays of the program and of the programs inside it."""
+        found = dict(self.program.consts)
+        todo = list(self.program.eqns)
+        while todo:
+            eqn = todo.pop()
+            for inner in inner_of(eqn):
+                found.update(inner.consts)
+                todo += inner.eqns
+        return found
+
+    def add_call_out(self, eqn):
+        """A line that calls NumPy."""
+        outs = [self.namer(v) for v in eqn.outvars]
+        function = f"{function_name(eqn.primitive.name)}_{len(self.body)}"
+        self.space[function] = call_out(eqn, self.compile_jaxpr)
+        args = []
+        for k, v in enumerate(eqn.invars):
+            if isinstance(v, Literal):
+                name = f"{function}_operand_{k}"
+                self.space[name] = np.asarray(v.val)
+                args.append(name)
+            else:
+                args.append(self.argument(v))
+        types = " ".join(f"{n}:{v.aval.str_short(True)}" for n, v in zip(outs, eqn.outvars))
+        target = f"[{', '.join(outs)}]" if eqn.primitive.multi else outs[0]
+        self.body.append(f"{target} = {function}({', '.join(args)})  # {types} = {eqn.primitive}")
+        self.made.update(eqn.outvars)
+
+    def drop_dead(self, at):
+        """Let go of arrays that no later item reads, so that their memory is used again."""
+        for v in [v for v in self.made if v in self.item_of and v not in self.whole]:
+            if max(self.used_at.get(v, {0})) <= at and self.item_of[v] <= at:
+                self.made.discard(v)
+                if v not in self.lazy:
+                    self.body.append(f"del {self.namer(v)}")
+
+    # ---- text and function ----------------------------------------------------------------------
+
+    def source(self):
+        """The text of the driver."""
+        program = self.program
+        names = [self.namer(v) for v in program.invars]
+        lines = [f"def {self.name}(args):"]
+        if names:
+            lines.append(f"    [{', '.join(names)}] = [x.npy for x in args]")
+            for n, v in zip(names, program.invars):
+                lines[-1] += f"  # {n}:{v.aval.str_short(True)}" if n == names[0] else (
+                    f" {n}:{v.aval.str_short(True)}"
+                )
+        body = self.body
+        if any(type(s) is CallOut for _, s in self.segments):
+            body = ["with errstate(all='ignore'):", *("    " + x for x in body)] if body else []
+        lines += ["    " + x for x in body]
+        outs = []
+        for k, v in enumerate(program.outvars):
+            if isinstance(v, Literal):
+                self.space[f"literal_{k}"] = np.asarray(v.val)
+                text = f"literal_{k}"
+            else:
+                text = self.argument(v)
+            outs.append(f"Array({text}, {v.aval.weak_type})")
+        lines.append(f"    return [{', '.join(outs)}]")
+        return "\n".join(lines) + "\n"
+
+    def text(self):
+        """Kernels and driver, as a student reads them."""
+        return "\n\n".join([*(k.finish() for k in self.kernels), self.source()])
+
+    def build(self):
+        """Compile -> a function from a list of Arrays to a list of Arrays."""
+        space = self.space
+        source = self.source()
+        for kernel in self.kernels:
+            space[kernel.name] = backend.compile_kernel(
+                kernel.name, kernel.finish(), kernel.signature
+            )
+        space.update(Array=Array, contiguous=contiguous, errstate=np.errstate)
+        exec(compile(source, f"<driver of {self.name}>", "exec"), space)
+        return space[self.name]
+
+
+def contiguous(*args):
+    """Arguments of a kernel, as it needs them: arrays without gaps."""
+    return [a if isinstance(a, int) else np.ascontiguousarray(a) for a in args]
+
+
+def inner_of(eqn):
+    """The flattened programs inside an equation that a kernel or call-out runs."""
+    from tinyjax.compiler.emit_loops import inner_programs
+
+    return [prepare(j) for j in inner_programs(eqn) or []]
+
+
+def segments(items):
+    """Consecutive items that make a kernel, and call-outs: (number of the first item, items)."""
+    found, current, start, count = [], [], 0, 0
+    for at, item in enumerate(items):
+        big = count + len(item.eqns) > MAX_EQUATIONS
+        if current and (type(item) is CallOut or big):
+            found.append((start, current))
+            current, count = [], 0
+        if type(item) is CallOut:
+            found.append((at, item))
+            continue
+        if not current:
+            start = at
+        current.append(item)
+        count += len(item.eqns)
+    if current:
+        found.append((start, current))
+    return found
+
+
+def sizes_of(program):
+    """Numbers that are sizes in this program: literals equal to them are parameters of kernels."""
+    found = set()
+    shapes = {v.aval.shape for eqn in program.eqns for v in (*eqn.invars, *eqn.outvars)}
+    for shape in shapes:
+        for count in range(1, min(len(shape), 4) + 1):
+            for dims in itertools.combinations(shape, count):
+                n = int(np.prod(dims, dtype=np.int64))
+                found.update((n, n - 1))
+    return {n for n in found if n > 2}
+
+
+def function_name(name):
+    """A Python name made of any text."""
+    text = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
+    if not text or text[0].isdigit() or keyword.iskeyword(text):
+        text = f"f_{text}"
+    return text
+
+
