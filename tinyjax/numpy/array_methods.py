@@ -1,0 +1,316 @@
+"""What arrays can do by themselves: operators and methods, installed on Array and Tracer."""
+
+import numpy as np
+
+from tinyjax import dtypes, lax
+from tinyjax.array import Array, lift
+from tinyjax.avals import Value
+from tinyjax.numpy import (
+    comparisons,
+    creation,
+    division,
+    joining,
+    linear,
+    matrices,
+    reductions,
+    searching,
+    shaping,
+    sorting,
+    statistics,
+    ufuncs,
+)
+from tinyjax.numpy.at import IndexUpdate
+from tinyjax.numpy.casting import astype
+from tinyjax.numpy.gather import take
+from tinyjax.numpy.indexing import take_index
+from tinyjax.numpy.rounding import round
+
+# ---- operators ----------------------------------------------------------------------------------
+
+NUMBERS = (int, float, complex, np.generic, np.ndarray, Value)
+CONTAINERS = (list, tuple, dict, set)
+
+
+def operand(other):
+    """The other operand of an operator, or NotImplemented if it is none of ours to handle."""
+    if isinstance(other, NUMBERS):
+        return other
+    if hasattr(other, "__jax_array__"):
+        return other.__jax_array__()
+    return NotImplemented
+
+
+def binary(function, symbol):
+    """-> methods for x * y and y * x."""
+
+    def forward(self, other):
+        if isinstance(other, NUMBERS):
+            return function(self, other)
+        return unusual(function, symbol, self, other, False)
+
+    def reflected(self, other):
+        if isinstance(other, NUMBERS):
+            return function(other, self)
+        return unusual(function, symbol, self, other, True)
+
+    return forward, reflected
+
+
+def unusual(function, symbol, self, other, swap):
+    """An operator with something that is neither a number nor an array."""
+    value = operand(other)
+    if value is not NotImplemented:
+        return function(value, self) if swap else function(self, value)
+    if type(other) in CONTAINERS and symbol in "+*==!=":
+        names = [type(self).__name__, type(other).__name__]
+        a, b = names[::-1] if swap else names
+        raise TypeError(
+            f"unsupported operand type(s) for {symbol}: {a!r} and {b!r}. Make the "
+            f"{type(other).__name__} an array first, with jnp.array."
+        )
+    return NotImplemented
+
+
+OPERATORS = {
+    "add": (ufuncs.add, "+"),
+    "sub": (ufuncs.subtract, "-"),
+    "mul": (ufuncs.multiply, "*"),
+    "truediv": (ufuncs.true_divide, "/"),
+    "floordiv": (division.floor_divide, "//"),
+    "mod": (division.remainder, "%"),
+    "divmod": (division.divmod, "divmod"),
+    "pow": (ufuncs.power, "**"),
+    "matmul": (linear.matmul, "@"),
+    "and": (comparisons.bitwise_and, "&"),
+    "or": (comparisons.bitwise_or, "|"),
+    "xor": (comparisons.bitwise_xor, "^"),
+    "lshift": (comparisons.left_shift, "<<"),
+    "rshift": (comparisons.right_shift, ">>"),
+}
+COMPARISONS = {
+    "eq": (comparisons.equal, "=="),
+    "ne": (comparisons.not_equal, "!="),
+    "lt": (comparisons.less, "<"),
+    "le": (comparisons.less_equal, "<="),
+    "gt": (comparisons.greater, ">"),
+    "ge": (comparisons.greater_equal, ">="),
+}
+
+
+def to_power(self, other, mod=None):
+    """x ** y; Python's three-argument pow is not supported."""
+    return NotImplemented if mod is not None else POWER(self, other)
+
+
+POWER, REFLECTED_POWER = binary(ufuncs.power, "**")
+
+
+def to_round(self, ndigits=None):
+    """round(x) gives integers, round(x, n) floats."""
+    out = round(self, decimals=ndigits or 0)
+    return out.astype(int) if ndigits is None else out
+
+
+# ---- containers ---------------------------------------------------------------------------------
+
+
+def get_item(self, index):
+    """x[index]."""
+    return take_index(self, index)
+
+
+def length(self):
+    """len(x): the size of the first axis."""
+    shape = self.shape
+    if not shape:
+        raise TypeError("len() of unsized object")
+    return shape[0]
+
+
+def iterate(self):
+    """The slices along the first axis."""
+    if not self.shape:
+        raise TypeError("iteration over a 0-d array")
+    if isinstance(self, Array):
+        return iter([Array(row, self.weak_type) for row in self.npy])
+    rest = self.shape[1:]
+    strides = (1,) * self.ndim
+
+    def row(i):
+        out = lax.slice(self, (i, *[0] * len(rest)), (i + 1, *rest), strides)
+        return lax.squeeze(out, (0,))
+
+    return iter([row(i) for i in range(self.shape[0])])
+
+
+def contains(self, other):
+    """x in array."""
+    if other is None or isinstance(other, str):
+        raise TypeError(f"Array.__contains__: unsupported operand type {type(other)}.")
+    query = lift(other)
+    if self.ndim != 1:
+        raise ValueError(
+            f"Array.__contains__: search array must be one-dimensional, got {self.shape}."
+        )
+    if query.ndim != 0:
+        raise ValueError(
+            f"Array.__contains__: query value must be a scalar, got query.shape={query.shape}"
+        )
+    return bool(reductions.any(self == query))
+
+
+# ---- methods that are not just functions --------------------------------------------------------
+
+
+def reshape_method(self, *args, order="C"):
+    """x.reshape(2, 3) or x.reshape((2, 3)); see jnp.reshape."""
+    return shaping.reshape(self, args[0] if len(args) == 1 else args, order)
+
+
+def transpose_method(self, *args):
+    """x.transpose(1, 0) or x.transpose((1, 0)); see jnp.transpose."""
+    if not args:
+        return shaping.transpose(self)
+    return shaping.transpose(self, args[0] if np.ndim(args[0]) or args[0] is None else args)
+
+
+def compress_method(self, condition, axis=None, *, out=None, size=None, fill_value=0):
+    """See jnp.compress."""
+    return searching.compress(condition, self, axis, out=out, size=size, fill_value=fill_value)
+
+
+def to_device(self, device, *, stream=None):
+    """The same array: there is one CPU."""
+    return self
+
+
+def view(self, dtype=None, type=None):
+    """The same bits read as another dtype; the last axis grows or shrinks with the item size."""
+    if type is not None:
+        raise NotImplementedError("`type` argument of array.view() is not supported.")
+    if dtype is None:
+        return self
+    dtype = dtypes.check_user_dtype_supported(dtype, "view")
+    old, new = self.dtype.itemsize, np.dtype(dtype).itemsize
+    if self.ndim == 0 and old != new:
+        raise ValueError("view() of a 0d array is only supported if the itemsize is unchanged.")
+    if self.ndim and self.shape[-1] * old % new:
+        raise ValueError(
+            "When changing to a larger dtype, its size must be a divisor of the total size in "
+            "bytes of the last axis of the array."
+        )
+    if self.dtype == dtype:
+        return self
+    if self.dtype == bool:
+        return view(self.astype("uint8"), dtype)
+    if dtype == bool:
+        return view(self, np.uint8).astype(bool)
+    if old < new:
+        factor = new // old
+        split = self.reshape(*self.shape[:-1], self.shape[-1] // factor, factor)
+        return lax.bitcast_convert_type(split, dtype)
+    out = lax.bitcast_convert_type(self, dtype)
+    if old == new:
+        return out
+    return out.reshape(*out.shape[:-2], out.shape[-2] * out.shape[-1])
+
+
+def byteswap(self):
+    """The bytes of each element in the other order."""
+    if self.dtype.kind == "c":
+        return lax.complex(byteswap(self.real), byteswap(self.imag))
+    if self.dtype.itemsize == 1:
+        return creation.copy(self)
+    swapped = lax.rev(lax.bitcast_convert_type(self, np.uint8), [self.ndim])
+    return lax.bitcast_convert_type(swapped, self.dtype)
+
+
+def flat(self):
+    """NumPy's x.flat would be a writable view."""
+    raise NotImplementedError(
+        "JAX Arrays do not implement the arr.flat property: consider arr.flatten() instead."
+    )
+
+
+METHODS = {
+    "all": reductions.all,
+    "any": reductions.any,
+    "argmax": searching.argmax,
+    "argmin": searching.argmin,
+    "argpartition": sorting.argpartition,
+    "argsort": sorting.argsort,
+    "astype": astype,
+    "byteswap": byteswap,
+    "choose": searching.choose,
+    "clip": searching.clip,
+    "compress": compress_method,
+    "conj": ufuncs.conj,
+    "conjugate": ufuncs.conjugate,
+    "copy": creation.copy,
+    "cumprod": reductions.cumprod,
+    "cumsum": reductions.cumsum,
+    "diagonal": matrices.diagonal,
+    "dot": linear.dot,
+    "flatten": shaping.ravel,
+    "max": reductions.max,
+    "mean": reductions.mean,
+    "min": reductions.min,
+    "nonzero": searching.nonzero,
+    "prod": reductions.prod,
+    "ptp": statistics.ptp,
+    "ravel": shaping.ravel,
+    "repeat": joining.repeat,
+    "reshape": reshape_method,
+    "round": round,
+    "searchsorted": searching.searchsorted,
+    "sort": sorting.sort,
+    "squeeze": shaping.squeeze,
+    "std": statistics.std,
+    "sum": reductions.sum,
+    "swapaxes": shaping.swapaxes,
+    "take": take,
+    "to_device": to_device,
+    "trace": matrices.trace,
+    "transpose": transpose_method,
+    "var": statistics.var,
+    "view": view,
+}
+PROPERTIES = {
+    "T": shaping.transpose,
+    "mT": shaping.matrix_transpose,
+    "real": ufuncs.real,
+    "imag": ufuncs.imag,
+    "at": IndexUpdate,
+    "flat": flat,
+}
+
+# ---- installation -------------------------------------------------------------------------------
+
+
+def install():
+    """Give Value, and with it Array and Tracer, its operators, methods and properties."""
+    for name, (function, symbol) in OPERATORS.items():
+        forward, reflected = binary(function, symbol)
+        setattr(Value, f"__{name}__", forward)
+        setattr(Value, f"__r{name}__", reflected)
+    for name, (function, symbol) in COMPARISONS.items():
+        setattr(Value, f"__{name}__", binary(function, symbol)[0])
+    special = {
+        "__pow__": to_power,
+        "__neg__": ufuncs.negative,
+        "__pos__": ufuncs.positive,
+        "__abs__": ufuncs.absolute,
+        "__invert__": comparisons.invert,
+        "__round__": to_round,
+        "__getitem__": get_item,
+        "__len__": length,
+        "__iter__": iterate,
+        "__contains__": contains,
+    }
+    for name, function in (special | METHODS).items():
+        setattr(Value, name, function)
+    for name, function in PROPERTIES.items():
+        setattr(Value, name, property(function))
+
+
+install()

@@ -1,0 +1,33 @@
+"""astype."""
+
+import numpy as np
+
+from tinyjax import dtypes, lax
+from tinyjax.numpy.checks import ensure_arraylike
+from tinyjax.numpy.promotion import const
+from tinyjax.primitives.linear import convert
+
+
+def astype(x, dtype, /, *, copy=False, device=None):
+    """The same numbers at another dtype.
+
+    Args:
+      x: array.
+      dtype: float32 if None.
+      copy: whether a jaxpr shows a copy.
+      device: accepted as JAX's; ignored.
+
+    >>> import tinyjax.numpy as jnp
+    >>> jnp.astype(jnp.array([1.7, -1.7]), int)
+    Array([ 1, -1], dtype=int32)
+    """
+    x = ensure_arraylike("astype", x)
+    if dtype is None:
+        dtype = dtypes.default_float_dtype()
+    else:
+        dtype = dtypes.check_user_dtype_supported(dtype, "astype")
+    if x.dtype.kind == "c" and not isinstance(dtype, dtypes.ExtendedDType):
+        if dtype == np.bool_:
+            x = lax.ne(x, const(x, 0))
+    out = convert(x, dtype)
+    return lax.copy(out) if copy else out
