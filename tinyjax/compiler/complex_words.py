@@ -11,17 +11,13 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from tinyjax.compiler import vector_library, vector_math
+from tinyjax.compiler.signature import is_complex
 from tinyjax.compiler.vector_ir import Num, llvm_type, where
 
 PART = {"c64": "f32", "c128": "f64"}
 WHOLE = {part: whole for whole, part in PART.items()}
 
 # ---- parts --------------------------------------------------------------------------------------
-
-
-def is_complex(code: str) -> bool:
-    """Whether ``code`` is a complex dtype."""
-    return code in PART
 
 
 def join(re: Num, im: Num) -> Num:

@@ -22,228 +22,41 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from llvmlite import ir
 
 from tinyjax.compiler import complex_words, vector_library, vector_math, vector_special, vector_trig
-from tinyjax.compiler.complex_words import PART, is_complex
+from tinyjax.compiler.complex_words import PART
+from tinyjax.compiler.operators import (
+    div,
+    rem,
+    shift_left,
+    shift_right_arithmetic,
+    shift_right_logical,
+)
 from tinyjax.compiler.signature import (
     BITS,
     SIGNED_CODES,
     UNSIGNED_CODES,
+    is_complex,
     is_float,
     is_integer,
     is_signed,
 )
 from tinyjax.compiler.vector_ir import Num, llvm_type, where
+from tinyjax.compiler.word_table import (
+    INTRINSICS,
+    OPERATORS,
+    Intrinsic,
+    common,
+    define,
+    define_predicate,
+    number,
+    ordered,
+    settle,
+)
 
-# ---- the table ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Intrinsic:
-    """One word of the kernel language."""
-
-    name: str
-    arity: int
-    result: Callable[
-        ..., str | None
-    ]  # dtype codes of the operands -> code of the result, None if refused
-    emit: Callable[..., Num]
-
-
-INTRINSICS: dict[str, Intrinsic] = {}
-OPERATORS: dict[str, Intrinsic] = {}  # by the name of the function in Python's module `operator`
-
-
-def common(*codes: str | None) -> str | None:
-    """The dtype of an operation between values of these dtypes; ``None`` if they do not mix."""
-    result = codes[0]
-    for code in codes[1:]:
-        result = _common_pair(result, code)
-    return result
-
-
-def _common_pair(a: str | None, b: str | None) -> str | None:
-    if a is None or b is None or a == b:
-        return a if a == b else None
-    if a == "literal" or b == "literal":
-        return b if a == "literal" else a
-    if a == "bool" or b == "bool":
-        return b if a == "bool" else a
-    if is_complex(a) or is_complex(b):
-        if is_integer(a) or is_integer(b):
-            return None
-        return (
-            "c128"
-            if max(BITS[a] // (1 + is_complex(a)), BITS[b] // (1 + is_complex(b))) == 64
-            else "c64"
-        )
-    if is_float(a) and is_float(b):
-        return "f64"
-    if not (is_integer(a) and is_integer(b)):
-        return None
-    if is_signed(a) == is_signed(b):
-        return a if BITS[a] >= BITS[b] else b
-    signed, unsigned = (a, b) if is_signed(a) else (b, a)
-    return f"i{min(64, max(BITS[signed], 2 * BITS[unsigned]))}"
-
-
-def _settle(code: str | None) -> str | None:
-    """An operation on nothing but literals works in int64."""
-    return "i64" if code == "literal" else code
-
-
-def _for(kind: Callable[[str], bool]) -> Callable[..., str | None]:
-    """Result rule: the common dtype of the operands, which must be of one ``kind``."""
-
-    def rule(*codes: str) -> str | None:
-        code = _settle(common(*codes))
-        return code if code is not None and kind(code) else None
-
-    return rule
-
-
-def _number(code: str) -> bool:
-    return is_float(code) or is_integer(code)
-
-
-def _bitwise(code: str) -> bool:
-    return is_integer(code) or code == "bool"
-
-
-def _ordered(code: str) -> bool:
-    return not is_complex(code)
-
-
-def define(
-    name: str, arity: int, kind: Callable[[str], bool], emit: Callable[..., Num], table=INTRINSICS
-) -> None:
-    """Add a word whose operands are brought to their common dtype, which is also the result's."""
-    rule = _for(kind)
-
-    def unified(*operands: Num) -> Num:
-        code = rule(*(x.typing_code for x in operands))
-        return emit(*(x.to(code) for x in operands))
-
-    table[name] = Intrinsic(name, arity, rule, unified)
-
-
-def define_predicate(name: str, arity: int, kind, emit, table=INTRINSICS) -> None:
-    """As ``define``, with a bool result."""
-    define(name, arity, kind, emit, table)
-    rule = table[name].result
-    table[name] = Intrinsic(name, arity, lambda *codes: rule(*codes) and "bool", table[name].emit)
-
-
-# ---- operators ----------------------------------------------------------------------------------
-
-
-def _floor_div(x: Num, y: Num) -> Num:
-    """Python's ``//`` on integers."""
-    q = div(x, y)
-    inexact = (q * y != x) & ((x < 0) ^ (y < 0)) if is_signed(x.code) else None
-    return q if inexact is None else where(inexact, q - 1, q)
-
-
-def _modulo(x: Num, y: Num) -> Num:
-    """Python's ``%`` on integers."""
-    r = rem(x, y)
-    return where((r != 0) & ((r < 0) ^ (y < 0)), r + y, r) if is_signed(x.code) else r
-
-
-def div(x: Num, y: Num) -> Num:
-    """Division: IEEE for floats; integers truncate and never trap."""
-    if is_float(x.code):
-        return x / y
-    zero, safe = _safe_divisor(x, y)
-    return where(zero, -1, x / safe)
-
-
-def rem(x: Num, y: Num) -> Num:
-    """Remainder with the sign of the dividend (C's fmod and %)."""
-    if is_float(x.code):
-        return x.new(x.builder.frem(x.value, y.value))
-    zero, safe = _safe_divisor(x, y)
-    remainder = x.builder.srem if is_signed(x.code) else x.builder.urem
-    return where(zero, x, x.new(remainder(x.value, safe.value)))
-
-
-def _safe_divisor(x: Num, y: Num) -> tuple[Num, Num]:
-    """Whether ``y`` is 0, and ``y`` with the values replaced by 1 that would trap."""
-    zero = y == 0
-    trap = zero
-    if is_signed(x.code):
-        trap = zero | ((y == -1) & (x == -(1 << (BITS[x.code] - 1))))
-    return zero, where(trap, 1, y)
-
-
-def shift_left(x: Num, amount: Num) -> Num:
-    """``x << amount``; 0 if the amount is not within the width."""
-    return where(_in_width(amount), x << amount, 0)
-
-
-def shift_right_logical(x: Num, amount: Num) -> Num:
-    """Shift right, filling with zeros."""
-    return where(_in_width(amount), x.new(x.builder.lshr(x.value, amount.value)), 0)
-
-
-def shift_right_arithmetic(x: Num, amount: Num) -> Num:
-    """Shift right, filling with the sign."""
-    amount = where(_in_width(amount), amount, BITS[x.code] - 1)
-    return x.new(x.builder.ashr(x.value, amount.value))
-
-
-def _in_width(amount: Num) -> Num:
-    unsigned = amount.new(amount.value, f"u{BITS[amount.code]}")
-    return unsigned < BITS[amount.code]
-
-
-def _shift_right(x: Num, amount: Num) -> Num:
-    return (
-        shift_right_arithmetic(x, amount) if is_signed(x.code) else shift_right_logical(x, amount)
-    )
-
-
-for _name, _emit in {
-    "add": lambda x, y: x + y,
-    "sub": lambda x, y: x - y,
-    "mul": lambda x, y: x * y,
-}.items():
-    define(_name, 2, _number, _emit, OPERATORS)
-define("truediv", 2, is_float, div, OPERATORS)
-define("floordiv", 2, is_integer, _floor_div, OPERATORS)
-define("mod", 2, is_integer, _modulo, OPERATORS)
-define("lshift", 2, is_integer, shift_left, OPERATORS)
-define("rshift", 2, is_integer, _shift_right, OPERATORS)
-define("and_", 2, _bitwise, lambda x, y: x & y, OPERATORS)
-define("or_", 2, _bitwise, lambda x, y: x | y, OPERATORS)
-define("xor", 2, _bitwise, lambda x, y: x ^ y, OPERATORS)
-define("invert", 1, _bitwise, lambda x: ~x, OPERATORS)
-define("neg", 1, _number, lambda x: -x, OPERATORS)
-define("pos", 1, _number, lambda x: x, OPERATORS)
-define_predicate("lt", 2, _ordered, lambda x, y: x < y, OPERATORS)
-define_predicate("le", 2, _ordered, lambda x, y: x <= y, OPERATORS)
-define_predicate("gt", 2, _ordered, lambda x, y: x > y, OPERATORS)
-define_predicate("ge", 2, _ordered, lambda x, y: x >= y, OPERATORS)
-define_predicate("eq", 2, _ordered, lambda x, y: x == y, OPERATORS)
-define_predicate("ne", 2, _ordered, lambda x, y: x != y, OPERATORS)
-define_predicate("not_", 1, _ordered, lambda x: x == 0, OPERATORS)
-for _name in (
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "lshift",
-    "rshift",
-    "and_",
-    "or_",
-    "xor",
-):
-    OPERATORS["i" + _name.rstrip("_")] = OPERATORS[_name]  # the in-place forms
+__all__ = ["INTRINSICS", "OPERATORS", "Intrinsic", "bf16_bits"]
 
 # ---- casts --------------------------------------------------------------------------------------
 
@@ -275,13 +88,14 @@ for _code in ("f32", "f64", *SIGNED_CODES, *UNSIGNED_CODES):
 
 INTRINSICS["where"] = Intrinsic(
     "where", 3,
-    lambda condition, x, y: _settle(common(x, y)) if condition == "bool" else None,
+    lambda condition, x, y: settle(common(x, y)) if condition == "bool" else None,
     lambda condition, x, y: _emit_where(condition, x, y),
 )  # fmt: skip
 
 
 def _emit_where(condition: Num, x: Num, y: Num) -> Num:
-    code = _settle(common(x.typing_code, y.typing_code))
+    code = settle(common(x.typing_code, y.typing_code))
+    assert code is not None  # or the typing rule would have refused the call
     if is_complex(code):
         return complex_words.choose(
             condition, complex_words.to_complex(x, code), complex_words.to_complex(y, code)
@@ -305,13 +119,13 @@ FREE_ORDER = (
     "contract",
 )  # LLVM may reorder and vectorise this addition, and only this one
 
-define("maximum", 2, _ordered, _maximum)
-define("minimum", 2, _ordered, _minimum)
-define("acc", 2, _number, lambda s, v: s._binary(v, "fadd", "add", flags=FREE_ORDER))
-define("accmul", 2, _number, lambda s, v: s._binary(v, "fmul", "mul", flags=FREE_ORDER))
-define("accmax", 2, _ordered, _maximum)
-define("accmin", 2, _ordered, _minimum)
-define("muladd", 3, _number, lambda x, y, z: x.muladd(y, z) if is_float(x.code) else x * y + z)
+define("maximum", 2, ordered, _maximum)
+define("minimum", 2, ordered, _minimum)
+define("acc", 2, number, lambda s, v: s._binary(v, "fadd", "add", flags=FREE_ORDER))
+define("accmul", 2, number, lambda s, v: s._binary(v, "fmul", "mul", flags=FREE_ORDER))
+define("accmax", 2, ordered, _maximum)
+define("accmin", 2, ordered, _minimum)
+define("muladd", 3, number, lambda x, y, z: x.muladd(y, z) if is_float(x.code) else x * y + z)
 
 # ---- numbers and bits ---------------------------------------------------------------------------
 
@@ -373,9 +187,9 @@ def _integer_pow(x: Num, n: Num) -> Num:
     return result if exponent > 0 else div(x.const(1), result)
 
 
-define("abs", 1, _number, _absolute)
-define("sign", 1, _number, _sign)
-define("square", 1, _number, lambda x: x * x)
+define("abs", 1, number, _absolute)
+define("sign", 1, number, _sign)
+define("square", 1, number, lambda x: x * x)
 define("sqrt", 1, is_float, lambda x: x.sqrt())
 define("floor", 1, is_float, lambda x: x.floor())
 define("ceil", 1, is_float, lambda x: x.call("llvm.ceil"))
@@ -386,8 +200,8 @@ define("copysign", 2, is_float, lambda x, y: x.copysign(y))
 define("nextafter", 2, is_float, _next_after)
 define_predicate("is_finite", 1, is_float, lambda x: x.abs() < float("inf"))
 define_predicate("is_nan", 1, is_float, lambda x: x.is_nan())
-define("div", 2, _number, div)
-define("rem", 2, _number, rem)
+define("div", 2, number, div)
+define("rem", 2, number, rem)
 define("shift_left", 2, is_integer, shift_left)
 define("shift_right_logical", 2, is_integer, shift_right_logical)
 define("shift_right_arithmetic", 2, is_integer, shift_right_arithmetic)
@@ -395,7 +209,7 @@ define("rotl", 2, is_integer, _rotate_left)
 define("popcount", 1, is_integer, _bit_count("llvm.ctpop"))
 define("clz", 1, is_integer, _bit_count("llvm.ctlz"))
 INTRINSICS["integer_pow"] = Intrinsic(
-    "integer_pow", 2, lambda x, n: x if _number(x) and n == "literal" else None, _integer_pow
+    "integer_pow", 2, lambda x, n: x if number(x) and n == "literal" else None, _integer_pow
 )
 
 # ---- mathematics --------------------------------------------------------------------------------
@@ -463,12 +277,12 @@ def _with_complex(
     table[name] = Intrinsic(name, arity, rule, either)
 
 
-for _words, _result in (
+for _meanings, _result in (
     (complex_words.TO_COMPLEX, lambda code: code),
     (complex_words.TO_FLOAT, lambda code: PART[code]),
     (complex_words.TO_BOOL, lambda code: "bool"),
 ):
-    for _name, _emit in _words.items():
+    for _name, _emit in _meanings.items():
         if _name in OPERATORS:
             _with_complex(OPERATORS, _name, _emit, _result)
         if _name in INTRINSICS or _name not in OPERATORS:

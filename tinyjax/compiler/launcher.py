@@ -59,7 +59,7 @@ def _slots(param: Param) -> int:
 
 
 def unpacking_ir(params: Sequence[Param], callee: str) -> str:
-    """LLVM IR of what the launcher calls: unpack the list, call ``callee`` in Numba's convention."""
+    """LLVM IR of what the launcher calls: unpack the list, call ``callee`` as Numba would."""
     lines = []
     operands = ["ptr %result", "ptr %excinfo"]
     slot = 0

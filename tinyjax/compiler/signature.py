@@ -23,6 +23,11 @@ def is_float(code: str) -> bool:
     return code in FLOAT_CODES
 
 
+def is_complex(code: str) -> bool:
+    """Whether ``code`` is a complex dtype."""
+    return code in COMPLEX_CODES
+
+
 def is_signed(code: str) -> bool:
     """Whether ``code`` is a signed integer."""
     return code in SIGNED_CODES

@@ -28,14 +28,16 @@ from numba.core.compiler import Flags
 from numba.core.datamodel import models, register_default
 from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import type_inference_stage
+from numba.core.types.containers import BaseTuple
+from numba.core.types.misc import unliteral
 from numba.core.typing import builtins as _typing_builtins  # noqa: F401  (registers range and friends)
 from numba.core.typing import templates
 from numba.core.typing.context import BaseContext as TypingBase
 from numba.cpython import rangeobj, slicing, tupleobj  # noqa: F401  (register their lowering)
 
-from tinyjax.compiler.complex_words import PART, is_complex, join, split, to_complex
+from tinyjax.compiler.complex_words import PART, join, split, to_complex
 from tinyjax.compiler.intrinsics import INTRINSICS, OPERATORS, Intrinsic, bf16_bits
-from tinyjax.compiler.signature import Param
+from tinyjax.compiler.signature import Param, is_complex
 from tinyjax.compiler.vector_ir import Num
 
 # ---- types --------------------------------------------------------------------------------------
@@ -92,7 +94,7 @@ def code_of(kind: types.Type) -> str | None:
     """The dtype code of a Numba scalar type (``'literal'`` for an integer in the source)."""
     if isinstance(kind, types.IntegerLiteral):
         return "literal"
-    return CODES.get(types.unliteral(kind))
+    return CODES.get(unliteral(kind))
 
 
 def numba_type(param: Param) -> types.Type:
@@ -114,7 +116,7 @@ def _typed(intrinsic: Intrinsic, args: Sequence[types.Type]):
 # ---- the language -------------------------------------------------------------------------------
 
 
-def _placeholder(name: str) -> FunctionType:
+def _placeholder(name: str) -> Callable:
     def word(*args):
         raise TypeError(
             f"{name} is a word of the kernel language; use the namespace of intrinsics_py to run it"
@@ -171,7 +173,7 @@ def value_code(storage: str) -> str:
 
 def _indices(index: types.Type) -> list[types.Type] | None:
     """The types of the single indices in ``a[index]``; ``None`` if not all are integers."""
-    kinds = list(index) if isinstance(index, types.BaseTuple) else [index]
+    kinds = list(index) if isinstance(index, BaseTuple) else [index]
     return kinds if all(isinstance(kind, types.Integer) for kind in kinds) else None
 
 
@@ -271,7 +273,7 @@ class KernelTarget(cpu.CPUContext):
 
 def _number(builder, kind: types.Type, value) -> Num:
     literal = kind.literal_value if isinstance(kind, types.IntegerLiteral) else None
-    return Num(builder, value, CODES[types.unliteral(kind)], literal)
+    return Num(builder, value, CODES[unliteral(kind)], literal)
 
 
 def _emit_intrinsic(intrinsic: Intrinsic, context, sig, builder, args, loc=None):
@@ -329,7 +331,7 @@ STORAGE = {
 
 
 def _unpack_index(builder, kind, value):
-    if isinstance(kind, types.BaseTuple):
+    if isinstance(kind, BaseTuple):
         pairs = zip(kind, cgutils.unpack_tuple(builder, value, len(kind)), strict=True)
     else:
         pairs = [(kind, value)]
@@ -416,10 +418,12 @@ def _emit_slice(context, builder, kind, index, data, lengths, value):
 @functools.cache
 def _words() -> dict[Callable, Word]:
     """Every function whose meaning is ours: words, operators, ``bool`` and indexing."""
-    table = {WORDS[name]: intrinsic for name, intrinsic in INTRINSICS.items()}
+    table: dict[Callable, Intrinsic] = {
+        WORDS[name]: intrinsic for name, intrinsic in INTRINSICS.items()
+    }
     table[bool] = INTRINSICS["bool_"]
     table.update({getattr(operator, name): intrinsic for name, intrinsic in OPERATORS.items()})
-    words = {
+    words: dict[Callable, Word] = {
         function: Word(
             intrinsic.name,
             functools.partial(_typed, intrinsic),

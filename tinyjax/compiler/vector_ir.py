@@ -277,11 +277,10 @@ def _declared_call(builder: ir.IRBuilder, name: str, kind: ir.FunctionType, oper
 
 def where(condition: Num, on_true: float | Num, on_false: float | Num) -> Num:
     """``on_true`` where ``condition`` holds, else ``on_false`` (both are computed: no branch)."""
-    if isinstance(on_true, Num):
-        on_false = on_true.const(on_false)
-    else:
-        on_true = on_false.const(on_true)
-    return on_true.new(condition.builder.select(condition.value, on_true.value, on_false.value))
+    typed = on_true if isinstance(on_true, Num) else on_false
+    assert isinstance(typed, Num), "where() needs a value of known dtype in one of its branches"
+    choices = typed.const(on_true).value, typed.const(on_false).value
+    return typed.new(condition.builder.select(condition.value, *choices))
 
 
 def clamp(x: Num, low: float, high: float) -> Num:
