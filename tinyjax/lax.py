@@ -46,6 +46,11 @@ from tinyjax.primitives.bits import (
     shift_right_logical_p,
     xor_p,
 )
+from tinyjax.primitives.broadcasting import (
+    RoundingMethod,
+    broadcast_shapes,
+    broadcast_to,
+)
 from tinyjax.primitives.complex_parts import complex_ as complex
 from tinyjax.primitives.complex_parts import (
     complex_p,
