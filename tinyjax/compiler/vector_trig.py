@@ -46,7 +46,7 @@ def _sin_cos_reduced(r: Num) -> tuple[Num, Num]:
     """Sine and cosine of |r| <= pi / 4."""
     f32 = r.code == "f32"
     z = r * r
-    s = (poly(z, SIN_F32 if f32 else SIN_F64) * z).muladd(r, r)
+    s = (poly(z, SIN_F32 if f32 else SIN_F64) * z).muladd(r, r).copysign(r)  # for -0
     c = (poly(z, COS_F32 if f32 else COS_F64) * z).muladd(z, z.muladd(-0.5, 1.0))
     return s, c
 
