@@ -30,6 +30,7 @@ class Emitter:
         self.block, self.nest = None, None
         self.makers, self.members, self.stashed, self.phase = {}, {}, {}, 0
         self.letter, self.seen = {}, set()
+        self.also = {}  # Var -> further places that it is written to
         self.probing = None  # the accesses found so far, while looking ahead
 
     # ---- blocks ---------------------------------------------------------------------------------
@@ -146,6 +147,9 @@ class Emitter:
 
     def clamped(self, start, limit):
         """A start index, moved so that the slice fits."""
+        if isinstance(start, Literal):
+            at = min(max(int(start.val), 0), limit)
+            return str(at) if at <= 4 else self.size(at)
         text = read(self, start, [])
         if self.probing is not None:
             return "s"
@@ -250,11 +254,11 @@ class Emitter:
 
     def stores(self, eqns, idx, phase=None):
         """Compute elements and write them, in this order: what is written may be read, too."""
-        full = [v for v in self.element_eqns(eqns, phase) if len(v.aval.shape) == len(idx)]
-        full = [v for v in full if same(self.nest.home[v], tokens(self.nest.shape))]
+        full = [v for v in self.element_eqns(eqns, phase) if self.is_full(v)]
         values = [(v, read(self, v, idx)) for v in full]
         for v, value in values:
-            self.store(self.storage(v), idx, value)
+            for place in [self.storage(v), *self.also.get(v, ())]:
+                self.store(place, idx, value)
 
     def full(self, nest):
         """Reductions over everything."""
@@ -395,7 +399,8 @@ def from_copy(self, eqn):
         emit_pad(self, out, eqn)
     else:
         x, update, *starts = eqn.invars
-        copy_into(self, out, x, x.aval.shape, [(0, 1)] * len(x.aval.shape))
+        if self.kernel.places.get(x) is not out:
+            copy_into(self, out, x, x.aval.shape, [(0, 1)] * len(x.aval.shape))
         offsets = [
             None if n == m else self.clamped(s, n - m)
             for s, n, m in zip(starts, x.aval.shape, update.aval.shape)

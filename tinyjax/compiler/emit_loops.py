@@ -116,18 +116,18 @@ def copy_array(em, target, atom):
     em.over(atom.aval.shape, lambda idx: em.store(target, idx, read(em, atom, idx)))
 
 
-def carry_in(em, var, init):
-    """A carried value before the loop: a local variable or an array of its own."""
+def carry_in(em, var, init, out):
+    """A carried value before the loop: a local variable, or the array of the loop's result."""
     kernel = em.kernel
+    forget(em, var)
     if not var.aval.shape:
         start = text_of(em, init)
         name = kernel.fresh(kernel.namer(var))
         kernel.line(f"{name} = {start}")
         kernel.scalars[var] = name
         return
-    place = kernel.scratch(kernel.namer(var), code_of(var.aval.dtype), var.aval.shape)
-    copy_array(em, place, init)
-    kernel.places[var] = place
+    kernel.places[var] = em.storage(out)
+    copy_array(em, kernel.places[var], init)
 
 
 def carry_over(em, variables, atoms):
@@ -189,10 +189,6 @@ def carry_out(em, out, var):
     kernel = em.kernel
     if not var.aval.shape:
         em.scalar(out, kernel.scalars[var])
-    elif out in kernel.places:
-        move_array(em, kernel.places[out], kernel.places[var], var.aval.shape)
-    else:
-        kernel.places[out] = kernel.places[var]
 
 
 # ---- carried arrays that are updated in place ---------------------------------------------------
@@ -222,7 +218,9 @@ def updates_in_place(item, old, new, lazy):
         return not any(reads(v, old, lazy) for v in eqn.invars[1:])
     if type(item) is not Nest or item.mode != "map" or item.shape != old.aval.shape:
         return False
-    return all(reads_here(eqn, old, item, lazy) for eqn in item.eqns)
+    return not any(
+        v is not old and reads(v, old, lazy) for eqn in item.eqns for v in eqn.invars
+    )
 
 
 def reads(atom, var, lazy):
@@ -232,14 +230,6 @@ def reads(atom, var, lazy):
     if isinstance(atom, Literal) or atom not in lazy:
         return False
     return any(reads(v, var, lazy) for v in lazy[atom][0].invars)
-
-
-def reads_here(eqn, var, nest, lazy):
-    """Whether an equation of a nest reads a variable at the nest's own index, or not at all."""
-    for v in eqn.invars:
-        if v is not var and reads(v, var, lazy):
-            return False
-    return True
 
 
 # ---- scan ---------------------------------------------------------------------------------------
@@ -254,10 +244,8 @@ def emit_scan(em, eqn):
     for v, atom in zip(program.invars[:n_consts], eqn.invars):
         share(em, v, atom)
     carried = program.invars[n_consts:n_fixed]
-    for v in carried:
-        forget(em, v)
-    for v, atom in zip(carried, eqn.invars[n_consts:n_fixed]):
-        carry_in(em, v, atom)
+    for v, atom, out in zip(carried, eqn.invars[n_consts:n_fixed], eqn.outvars):
+        carry_in(em, v, atom, out)
     t, length_name = kernel.fresh("t"), kernel.size(p["length"])
     row = t if not p["reverse"] else f"({length_name} - 1 - {t})"
     for v, xs in zip(program.invars[n_fixed:], eqn.invars[n_fixed:]):
@@ -269,12 +257,12 @@ def emit_scan(em, eqn):
     new, rows = program.outvars[:n_carry], program.outvars[n_carry:]
     forget_all(em, program)
     place_carries(em, program, carried, new)
-    targets = [em.storage(v).row(row) if v.aval.shape else None for v in eqn.outvars[n_carry:]]
-    place_rows(em, program, rows, targets)
+    targets = [em.storage(v).row(row) for v in eqn.outvars[n_carry:]]
+    done = place_rows(em, program, rows, targets)
 
     def after():
         for target, v in zip(targets, rows):
-            if not isinstance(v, Literal) and kernel.places.get(v) is target and v.aval.shape:
+            if target in done:
                 continue
             if v.aval.shape:
                 copy_array(em, target, v)
@@ -298,16 +286,24 @@ def forget_all(em, program):
     for eqn in program.eqns:
         for v in eqn.outvars:
             forget(em, v)
+            em.also.pop(v, None)
 
 
 def place_rows(em, program, rows, targets):
-    """Let the rows that a scan stacks be written where they belong."""
-    made = {v for eqn in program.eqns for v in eqn.outvars}
+    """Let the rows that a scan stacks be written where they belong -> those that are."""
+    items, *_, item_of = plan(program.eqns, outputs(program), loopable)
+    done = []
     for v, target in zip(rows, targets):
-        if isinstance(v, Literal) or v not in made or not v.aval.shape:
+        if isinstance(v, Literal) or v not in item_of or not v.aval.shape:
             continue
+        item = items[item_of[v]]
         if program.outvars.count(v) == 1:
             em.kernel.places[v] = target
+            done.append(target)
+        elif type(item) is Nest and item.mode == "map":
+            em.also.setdefault(v, []).append(target)
+            done.append(target)
+    return done
 
 
 # ---- while --------------------------------------------------------------------------------------
@@ -323,10 +319,8 @@ def emit_while(em, eqn):
     for v, atom in zip(body.invars[:n_body], eqn.invars[n_cond:]):
         share(em, v, atom)
     carried, initial = body.invars[n_body:], eqn.invars[n_cond + n_body :]
-    for v in carried:
-        forget(em, v)
-    for v, atom in zip(carried, initial):
-        carry_in(em, v, atom)
+    for v, atom, out in zip(carried, initial, eqn.outvars):
+        carry_in(em, v, atom, out)
     for v, u in zip(cond.invars[n_cond:], carried):
         forget(em, v)
         if u.aval.shape:

@@ -77,6 +77,16 @@ REDUCTIONS = {
 COPIES = {"concatenate", "pad", "dynamic_update_slice"}
 
 
+def carried(eqn):
+    """The range of operands that are a loop's first carry: they are copied, wherever they are."""
+    p, n = eqn.params, len(eqn.invars)
+    if eqn.primitive.name == "scan":
+        return p["num_consts"], p["num_consts"] + p["num_carry"]
+    if eqn.primitive.name == "while":
+        return p["cond_nconsts"] + p["body_nconsts"], n
+    return 0, 0
+
+
 def known_dtypes(eqn):
     """Whether kernels know all dtypes of an equation."""
     return all(code_of(v.aval.dtype) for v in (*eqn.invars, *eqn.outvars))
@@ -173,7 +183,9 @@ class Planner:
         wanted = set(self.whole)
         for eqn in eqns:
             if self.needs_arrays(eqn):
-                wanted.update(v for v in eqn.invars if not isinstance(v, Literal))
+                first, last = carried(eqn) if self.loopable(eqn) else (0, 0)
+                whole = eqn.invars[:first] + eqn.invars[last:]
+                wanted.update(v for v in whole if not isinstance(v, Literal))
         for eqn in eqns:
             self.place(eqn, wanted)
         return self.items
@@ -196,8 +208,9 @@ class Planner:
             self.append(Copy(eqn), eqn, self.accessed([(v, tokens(v.aval.shape)) for v in eqn.invars]))
         else:
             item = Loop(eqn) if self.loopable(eqn) else CallOut(eqn)
+            through = [(v, tokens(v.aval.shape)) for v in eqn.invars if v in self.lazy]
             reads = [(v, ()) for v in eqn.invars if not isinstance(v, Literal)]
-            self.append(item, eqn, reads)
+            self.append(item, eqn, reads + self.accessed(through))
 
     def append(self, item, eqn, accesses):
         """A new item at the end."""
