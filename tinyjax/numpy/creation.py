@@ -46,7 +46,7 @@ def array(object, dtype=None, *, copy=True, order="K", ndmin=0, device=None):
         if type(object) in (int, float, complex) or isinstance(object, (np.ndarray, np.generic)):
             return lift(object)
         if isinstance(object, Value):
-            return lax.copy(object) if copy and needs_copy(object) else object
+            return lax.copy_p.bind(object) if copy and needs_copy(object) else object
     if dtype is not None:
         dtype = dtypes.check_user_dtype_supported(dtype, "array")
     if hasattr(object, "__jax_array__"):
@@ -55,7 +55,7 @@ def array(object, dtype=None, *, copy=True, order="K", ndmin=0, device=None):
     if isinstance(object, (list, tuple)):
         out = from_sequence(object, dtype)
     elif isinstance(object, Value):
-        out = lax.copy(object) if copy and needs_copy(object) else object
+        out = lax.copy_p.bind(object) if copy and needs_copy(object) else object
     elif is_arraylike(object):
         out = from_number(object, dtype)
     else:

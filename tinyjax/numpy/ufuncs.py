@@ -5,6 +5,7 @@ import operator
 import numpy as np
 
 from tinyjax import dtypes, lax
+from tinyjax.numpy import logs
 from tinyjax.numpy.checks import check_arraylike, ensure_arraylike, is_concrete
 from tinyjax.numpy.comparisons import bitwise_or, greater, isnan, less
 from tinyjax.numpy.promotion import (
@@ -363,13 +364,18 @@ atan2 = arctan2
 
 
 def logaddexp(x1, x2, /):
-    """log(exp(x1) + exp(x2)), elementwise, without overflow."""
-    return lax.logaddexp(*promote_args_inexact("logaddexp", x1, x2))
+    """log(exp(x1) + exp(x2)), elementwise, without overflow.
+
+    >>> import tinyjax.numpy as jnp
+    >>> jnp.logaddexp(1000.0, 1000.0)
+    Array(1000.6931, dtype=float32, weak_type=True)
+    """
+    return logs.logaddexp(*promote_args_inexact("logaddexp", x1, x2))
 
 
 def logaddexp2(x1, x2, /):
     """log2(2**x1 + 2**x2), elementwise, without overflow."""
-    return lax.logaddexp2(*promote_args_inexact("logaddexp2", x1, x2))
+    return logs.logaddexp2(*promote_args_inexact("logaddexp2", x1, x2))
 
 
 @subprogram
