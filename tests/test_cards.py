@@ -7,7 +7,6 @@ uses fails the last test, so a new card is tested by being registered.
 import importlib
 import itertools
 import pkgutil
-import re
 
 import cards
 import jax
@@ -122,10 +121,9 @@ def test_jit_gives_the_eager_value(case):
 
 
 def printed(world, f, *args):
-    """A jaxpr's text, without JAX's NumPy integers and without function addresses."""
-    text = str(world.make_jaxpr(f)(*args))
-    text = re.sub(r"np\.int64\((-?\d+)\)", r"\1", text)
-    return re.sub(r"np\.(True|False)_", r"\1", text)
+    """A jaxpr's text. NumPy's older style makes the oracle print 1 where it holds np.int64(1)."""
+    with np.printoptions(legacy="1.25"):
+        return str(world.make_jaxpr(f)(*args))
 
 
 def as_arrays(case):

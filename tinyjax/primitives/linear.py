@@ -11,6 +11,7 @@ from tinyjax import dtypes
 from tinyjax.array import Array, lift
 from tinyjax.avals import ShapedArray, Value
 from tinyjax.core import Primitive, Undef, Zero, nonzero
+from tinyjax.primitives.sums import add_reduce
 
 
 class LinearOp(Primitive):
@@ -47,7 +48,7 @@ class ConvertElementType(LinearOp):
     """convert_element_type[new_dtype weak_type] x: the same numbers at another dtype."""
 
     def impl(self, x, *, new_dtype, weak_type):
-        if new_dtype.kind in "iu" and x.dtype.kind == "f":
+        if new_dtype.kind in "iu" and dtypes.issubdtype(x.dtype, np.floating):
             return saturating_cast(x, new_dtype)
         if x.dtype.kind == "c" and new_dtype.kind != "c":
             x = x.real if new_dtype.kind != "b" else x != 0
@@ -160,7 +161,7 @@ class ReduceSum(LinearOp):
     printed = {"out_sharding": None}
 
     def impl(self, x, *, axes):
-        return np.add.reduce(x, axes, dtype=x.dtype)
+        return add_reduce(x, axes)
 
     def type(self, x, *, axes):
         shape = [n for i, n in enumerate(x.shape) if i not in axes]
@@ -245,29 +246,25 @@ def convert(x, dtype, weak_type=False):
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type)
 
 
-def convert_element_type(operand, new_dtype=None):
+def convert_element_type(operand, new_dtype):
     """Convert an array to another dtype.
 
     Args:
       operand: array or number.
-      new_dtype: a dtype; 64-bit ones become 32-bit ones unless x64 is on. A Python type such as
-        `float` gives a weakly typed result. None keeps the dtype.
+      new_dtype: a dtype; 64-bit ones become 32-bit ones unless x64 is on.
 
-    Returns an array of the same shape.
+    Returns an array of the same shape, which is not weakly typed. Complex numbers lose their
+    imaginary part when they become real.
 
     >>> from tinyjax import lax
     >>> lax.convert_element_type(3, "float32")
     Array(3., dtype=float32)
     """
     operand = lift(operand)
-    weak = new_dtype in (int, float, complex)
-    if new_dtype is None:
-        dtype, weak = operand.dtype, operand.weak_type
-    else:
-        dtype = dtypes.check_user_dtype_supported(new_dtype)
+    dtype = dtypes.check_user_dtype_supported(new_dtype, "convert_element_type")
     if operand.dtype.kind == "c" and dtype.kind not in "cb" and not operand.literal:
         operand = real_of(operand)
-    return convert(operand, dtype, weak)
+    return convert(operand, dtype)
 
 
 def real_of(x):
