@@ -1,6 +1,7 @@
 """The commands as a student types them."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -132,7 +133,10 @@ def test_an_unknown_name_lists_the_known(desk):
 def test_the_file_itself_is_runnable(desk):
     """`python exercises/.../sgd_step.py` says what `tinyjax check` says."""
     done = subprocess.run(
-        [sys.executable, "exercises/02_first_loop/sgd_step.py"], capture_output=True, text=True
+        [sys.executable, "exercises/02_first_loop/sgd_step.py"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("sgd_step: not started")

@@ -1,10 +1,11 @@
-"""The kernels' mathematics against mpmath: errors in units in the last place, and special values."""
+"""The mathematics of kernels against mpmath: errors in ulps, special values, huge arguments."""
 
 import math
 
 import mpmath
 import numpy as np
 import pytest
+
 from tinyjax.compiler.backend import compile_kernel
 
 FORMATS = {"f32": (np.float32, 24, -149), "f64": (np.float64, 53, -1074)}  # dtype, bits, lowest bit
