@@ -56,7 +56,7 @@ class Driver:
         self.whole, self.space, self.body = set(whole), {}, []
         self.known_sizes = sizes_of(program)
         self.kernels, self.scratch = [], 0
-        self.made = set(program.invars) | set(program.consts)
+        self.made = set(program.invars)
         self.segments = segments(items)
         for at, segment in self.segments:
             if type(segment) is CallOut:
