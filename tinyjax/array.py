@@ -30,12 +30,14 @@ class Array(Value):
     # ---- printing, as JAX's digits -------------------------------------------------------
 
     def __repr__(self):
-        dtype = dtypes.dtype_name(self.npy.dtype)
-        tail = f"dtype={dtype}" + (", weak_type=True" if self.weak_type else "")
-        if self.npy.size == 0 and self.npy.shape != (0,):
-            return f"Array([], shape={self.npy.shape}, {tail})"
+        weak = ", weak_type=True" if self.weak_type else ""
+        tail = f"dtype={dtypes.dtype_name(self.npy.dtype)}{weak})"
+        if self.npy.size == 0:
+            return f"Array([], shape={self.npy.shape}, {tail}"
         text = np.array2string(np.asarray(self.npy), prefix="Array(", suffix=",", separator=", ")
-        return f"Array({text}, {tail})"
+        last_line = len(text) - text.rfind("\n") + 1
+        fits = last_line + len(tail) + 1 <= np.get_printoptions()["linewidth"]
+        return f"Array({text},{' ' if fits else ' ' * len('Array(')}{tail}"
 
     def __str__(self):
         return str(np.asarray(self.npy))

@@ -5,9 +5,9 @@ import operator
 import numpy as np
 
 from tinyjax import dtypes
-from tinyjax.array import is_arraylike, lift
-from tinyjax.core import Undef, Zero, check_runnable, run
-from tinyjax.primitives.linear import full, instantiate, zeros
+from tinyjax.array import Array, is_arraylike, lift
+from tinyjax.core import Tracer, Undef, Zero, check_runnable, run
+from tinyjax.primitives.linear import instantiate, zeros
 from tinyjax.transforms.ad import (
     LinearTracer,
     float0_zeros,
@@ -17,7 +17,7 @@ from tinyjax.transforms.ad import (
     run_linear,
     transpose,
 )
-from tinyjax.transforms.flat import FlatFun, arg_names, fun_name, lift_args, wraps
+from tinyjax.transforms.flat import FlatFun, arg_names, fun_name, lift_args, lift_output, wraps
 from tinyjax.transforms.stage import dce, prune_captured
 from tinyjax.tree_util import (
     Partial,
@@ -64,12 +64,13 @@ def jvp(fun, primals, tangents, has_aux=False):
         )
     xs = lift_args(leaves, fun_name(fun))
     ts = [check_tangent(x, t, i) for i, (x, t) in enumerate(zip(xs, tangent_leaves))]
-    flat, aux = with_aux(fun, in_tree, has_aux)
+    flat = flat_fun(fun, in_tree, has_aux)
     outs, out_tangents = jvp_flat(flat, xs, ts)
-    out = tree_unflatten(flat.out_tree, outs)
-    out_tangents = [tangent_out(o, t) for o, t in zip(outs, out_tangents)]
+    n = flat.out_tree.num_leaves
+    out = tree_unflatten(flat.out_tree, outs[:n])
+    out_tangents = [tangent_out(o, t) for o, t in zip(outs[:n], out_tangents)]
     tangent = tree_unflatten(flat.out_tree, out_tangents)
-    return (out, tangent, aux[0]) if has_aux else (out, tangent)
+    return (out, tangent, flat.aux(outs[n:])) if has_aux else (out, tangent)
 
 
 def check_tangent(primal, tangent, i):
@@ -170,16 +171,21 @@ def check_cotangent(ct, aval):
 
 
 def linearize_tree(fun, primals, has_aux=False, what="linearize"):
-    """-> output, residuals, LinearMap, aux box."""
+    """-> output, residuals, LinearMap, auxiliary data."""
     check_callable(fun, what)
     leaves, in_tree = tree_flatten(tuple(primals))
     xs = lift_args(leaves, fun_name(fun))
-    flat, aux = with_aux(fun, in_tree, has_aux)
+    flat = flat_fun(fun, in_tree, has_aux)
     ins = [x.aval for x in xs]
     outs, mask, jaxpr, residuals = linearize_flat(flat, xs, [is_inexact(a) for a in ins])
-    out = tree_unflatten(flat.out_tree, outs)
-    linear = LinearMap(jaxpr, mask, in_tree, flat.out_tree, [o.aval for o in outs], ins)
-    return out, residuals, linear, aux
+    n, aux = flat.out_tree.num_leaves, None
+    if has_aux:  # nothing is differentiated with respect to it
+        aux = flat.aux(outs[n:])
+        used = [i < n for i, m in enumerate(mask) if m]
+        jaxpr, residuals = prune_captured(dce(jaxpr, used), residuals)
+    out_avals = [o.aval for o in outs[:n]]
+    linear = LinearMap(jaxpr, mask[:n], in_tree, flat.out_tree, out_avals, ins)
+    return tree_unflatten(flat.out_tree, outs[:n]), residuals, linear, aux
 
 
 def linearize(fun, *primals, has_aux=False):
@@ -198,7 +204,7 @@ def linearize(fun, *primals, has_aux=False):
     """
     out, residuals, linear, aux = linearize_tree(fun, primals, has_aux)
     push = Partial(linear.push, residuals)
-    return (out, push, aux[0]) if has_aux else (out, push)
+    return (out, push, aux) if has_aux else (out, push)
 
 
 def vjp(fun, *primals, has_aux=False):
@@ -219,7 +225,7 @@ def vjp(fun, *primals, has_aux=False):
     """
     out, residuals, linear, aux = linearize_tree(fun, primals, has_aux, "vjp")
     pull = Partial(linear.pull, residuals)
-    return (out, pull, aux[0]) if has_aux else (out, pull)
+    return (out, pull, aux) if has_aux else (out, pull)
 
 
 def linear_transpose(fun, *primals, reduce_axes=()):
@@ -290,10 +296,10 @@ def value_and_grad(
         out, residuals, linear, aux = linearize_tree(of_chosen, chosen, has_aux, "grad")
         check_scalar(out, has_aux)
         check_output_dtype(out, holomorphic)
-        ct = full((), 1, out.dtype)
+        ct = Array(np.ones((), out.dtype), lift(out).weak_type, literal=True)
         grads = linear.pull(residuals, ct)
         gradient = tuple(grads) if isinstance(argnums, tuple) else grads[0]
-        return ((out, aux[0]) if has_aux else out), gradient
+        return ((out, aux) if has_aux else out), gradient
 
     return wraps(fun, value_and_grad_f)
 
@@ -429,20 +435,29 @@ def check_callable(fun, name):
         )
 
 
-def with_aux(fun, in_tree, has_aux):
-    """-> FlatFun of fun's first result, and a box that will hold its second."""
-    box = []
+class FunWithAux(FlatFun):
+    """The first of f's two results. Traced values in the second, the auxiliary data, come out
+    beside it; aux puts them back in their places."""
 
-    def first(*args):
-        out = fun(*args)
-        if not has_aux:
-            return out
-        if not isinstance(out, (tuple, list)) or len(out) != 2:
+    def __call__(self, *leaves):
+        pair = self.f(*tree_unflatten(self.in_tree, leaves))
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(
                 "with has_aux=True, the function must return a pair (out, aux), got "
-                f"{out!r} of type {type(out).__name__}"
+                f"{pair!r} of type {type(pair).__name__}"
             )
-        box[:] = [out[1]]
-        return out[0]
+        outs, self.out_tree = tree_flatten(pair[0])
+        self.aux_leaves, self.aux_tree = tree_flatten(pair[1])
+        self.traced = [isinstance(x, Tracer) for x in self.aux_leaves]
+        outs = [lift_output(x, self.name, i) for i, x in enumerate(outs)]
+        return outs + take(self.aux_leaves, self.traced)
 
-    return FlatFun(first, in_tree, fun_name(fun)), box
+    def aux(self, values):
+        """The auxiliary data, with values for what was traced."""
+        leaves = spread(values, self.traced, lambda i: self.aux_leaves[i])
+        return tree_unflatten(self.aux_tree, leaves)
+
+
+def flat_fun(fun, in_tree, has_aux):
+    """fun on leaves."""
+    return FunWithAux(fun, in_tree) if has_aux else FlatFun(fun, in_tree)

@@ -3,12 +3,14 @@
 import functools
 import inspect
 import operator
+import weakref
 from collections import namedtuple
 
-from tinyjax import config, dtypes
+from tinyjax import dtypes
 from tinyjax.array import Array
 from tinyjax.avals import ShapedArray
 from tinyjax.compiler import compile_jaxpr
+from tinyjax.config import config, current_flags
 from tinyjax.core import EVAL, Tracer, check_runnable, current_trace, run
 from tinyjax.transforms.batching import axis_env
 from tinyjax.transforms.call import Call, fill
@@ -91,10 +93,11 @@ class JitFunction:
         self.static_argnums, self.static_argnames = static_args(
             fun, static_argnums, static_argnames
         )
-        self.cache, self.hits, self.misses = {}, 0, 0
+        self.cache = shared_cache(fun, (self.static_argnums, self.static_argnames))
+        self.hits = self.misses = 0
 
     def __call__(self, *args, **kwargs):
-        if config.current_flags().disable_jit:
+        if current_flags().disable_jit:
             return self.fun(*args, **kwargs)
         traced, leaves = self.lookup(args, kwargs)
         if current_trace() is EVAL and not traced.captured:
@@ -120,7 +123,7 @@ class JitFunction:
             tuple([(x.shape, x.dtype, x.weak_type) for x in leaves]),
             static,
             axis_env() if current_trace() is not EVAL else (),
-            config.config.trace_key(),
+            config.trace_key(),
         )
         hit = self.cache.get(key)
         if hit is not None:
@@ -196,6 +199,17 @@ class JitFunction:
 
     def _cache_size(self):
         return len(self.cache)
+
+
+_caches: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+
+
+def shared_cache(fun, options):
+    """The traces of a function: jit(f) written twice traces f once, as in JAX."""
+    try:
+        return _caches.setdefault(fun, {}).setdefault(options, {})
+    except TypeError:  # a callable without a hash or weak references
+        return {}
 
 
 class Static(tuple):
