@@ -5,6 +5,7 @@ import functools
 import numpy as np
 
 from tinyjax.array import Array
+from tinyjax.compiler.products import product
 from tinyjax.core import EVAL, Literal, active
 
 # ---- equation by equation -----------------------------------------------------------------------
@@ -51,6 +52,8 @@ def call_out(eqn, compile_jaxpr):
         return cond_in_python([compile_jaxpr(j, "branch") for j in params["branches"]], eqn)
     if prim.high:
         return lambda *arrays: run_equation(eqn, arrays)
+    if prim.name == "dot_general":
+        return product(eqn) or functools.partial(prim.impl, **params)
     return functools.partial(prim.impl, **params)
 
 

@@ -1,0 +1,125 @@
+"""Matrix products between kernels: NumPy's, on one BLAS thread each, cut up for our own threads.
+
+Two BLAS threads that wait for each other on a busy machine are slower than one, by far.
+"""
+
+import ctypes
+import functools
+import glob
+import math
+import os
+import threading
+
+import numpy as np
+
+from tinyjax.compiler.buffers import maker
+from tinyjax.compiler.threads import COUNT, pieces, run_all
+
+LARGE = 1 << 21  # multiplications from which on pieces are worth the hand-over
+
+# ---- BLAS threads -------------------------------------------------------------------------------
+
+
+@functools.cache
+def blas():
+    """(get, set) the number of threads of the BLAS inside NumPy, or None if that cannot be done."""
+    folder = os.path.join(os.path.dirname(os.path.dirname(np.__file__)), "numpy.libs")
+    for path in glob.glob(os.path.join(folder, "*openblas*")):
+        try:
+            library = ctypes.CDLL(path)
+        except OSError:
+            continue
+        for suffix in ("64_", "_64_", ""):
+            for prefix in ("scipy_openblas", "openblas"):
+                get = getattr(library, f"{prefix}_get_num_threads{suffix}", None)
+                set_ = getattr(library, f"{prefix}_set_num_threads{suffix}", None)
+                if get and set_:
+                    return get, set_
+    return None
+
+
+class OneThread:
+    """`with one_thread:` BLAS uses one thread. Blocks may overlap in time."""
+
+    def __init__(self):
+        self.lock, self.depth, self.before = threading.Lock(), 0, 1
+
+    def __enter__(self):
+        control = blas()
+        if control is None:
+            return
+        with self.lock:
+            self.depth += 1
+            if self.depth == 1:
+                self.before = control[0]()
+                if self.before > 1:
+                    control[1](1)
+
+    def __exit__(self, *exc):
+        control = blas()
+        if control is None:
+            return
+        with self.lock:
+            self.depth -= 1
+            if self.depth == 0 and self.before > 1:
+                control[1](self.before)
+
+
+one_thread = OneThread()
+
+# ---- products -----------------------------------------------------------------------------------
+
+
+def product(eqn):
+    """A function of two NumPy arrays for a dot_general equation; None where its card must do it."""
+    a, b = (v.aval for v in eqn.invars)
+    out = eqn.outvars[0].aval
+    if a.dtype != b.dtype or a.dtype != out.dtype or out.dtype.name not in ("float32", "float64"):
+        return None
+    (lc, rc), (lb, rb) = eqn.params["dimension_numbers"]
+    if lb or out.size == 0 or a.size == 0:
+        return None
+    lf = [d for d in range(a.ndim) if d not in lc]
+    rf = [d for d in range(b.ndim) if d not in rc]
+    m, n = (math.prod(v.shape[d] for d in free) for v, free in ((a, lf), (b, rf)))
+    k = math.prod(a.shape[d] for d in lc)
+    left, right = matrix(a, lf, lc, (m, k)), matrix(b, rc, rf, (k, n))
+    new, shape = maker((m, n), out.dtype), out.shape
+    cut = COUNT > 1 and m * n * k >= LARGE and max(m, n) >= 2 * COUNT
+
+    def multiply(x, y):
+        x, y, result = left(x), right(y), new()
+        if not cut:
+            np.dot(x, y, result)
+        else:
+            with one_thread:
+                run_all(parts(x, y, result))
+        return result.reshape(shape)
+
+    return multiply
+
+
+def matrix(aval, rows, columns, shape):
+    """A function that views an array as a matrix with these axes as rows and columns."""
+    order = [*rows, *columns]
+    plain = order == list(range(aval.ndim))
+    if plain and aval.shape == shape:
+        return lambda x: x
+    if plain:
+        return lambda x: x.reshape(shape)
+    if order == [1, 0]:
+        return lambda x: x.T
+    return lambda x: x.transpose(order).reshape(shape)
+
+
+def parts(x, y, result):
+    """The pieces of a product: some rows each, or some columns if there are more of those."""
+    m, n = result.shape
+    if m >= n:
+        return [functools.partial(np.dot, x[a:b], y, result[a:b]) for a, b in pieces(m, 8)]
+    return [functools.partial(columns, x, y, result, a, b) for a, b in pieces(n, 16)]
+
+
+def columns(x, y, result, first, last):
+    """Some columns of a product."""
+    np.matmul(x, y[:, first:last], result[:, first:last])
