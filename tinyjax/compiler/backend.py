@@ -81,10 +81,7 @@ def _build(name: str, source: str, codes: tuple[str, ...]) -> Kernel:
     entry = cache.key(source, codes)
     stored = cache.load(entry)
     if stored is not None:
-        try:
-            return _load(name, params, stored)
-        except Exception:  # an entry that LLVM refuses is as good as none
-            pass
+        return _load(name, params, stored)
     try:
         stored = _object_code(name, source, params)
     except Exception as error:
@@ -150,8 +147,24 @@ def _library_function(target: str) -> None:
     publish(code, [target, *(f"{target}.v{lanes}" for lanes in launcher.LANES)])
 
 
+_PROBE = "def probe(x, out):\n    for i in range(x.size):\n        out[i] = exp(x[i]) + x[0]\n"
+
+
+@functools.cache
+def _target_fits() -> bool:
+    """Whether the private target works with the installed Numba at all."""
+    try:
+        _object_code("probe", _PROBE, parse(("f32[1]", "f32[1]")))
+    except Exception:
+        return False
+    return True
+
+
 def _fall_back(name: str, source: str, codes: tuple[str, ...], error: Exception) -> Kernel:
-    """Compile with plain ``numba.njit``, or run in Python where there is no Numba."""
+    """Compile with plain ``numba.njit`` or run in Python if that can be the remedy."""
+    refused = KernelError(f"kernel {name!r} does not compile for {codes}: {error}\n{source}")
+    if _target_fits():
+        raise refused from error
     try:
         from tinyjax.compiler.njit_fallback import compile_with_njit
     except ImportError:
@@ -164,9 +177,7 @@ def _fall_back(name: str, source: str, codes: tuple[str, ...], error: Exception)
     try:
         return compile_with_njit(name, source, codes)
     except Exception:
-        raise KernelError(
-            f"kernel {name!r} does not compile for {codes}: {error}\n{source}"
-        ) from error
+        raise refused from error
 
 
 @contextmanager

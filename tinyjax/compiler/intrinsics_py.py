@@ -100,9 +100,11 @@ def shift_right_logical(x, amount):
 
 
 def shift_right_arithmetic(x, amount):
-    """Shift right, filling with the sign."""
+    """Shift right, filling with the top bit (also of unsigned numbers)."""
     width = _width(x)
-    return type(x)(int(x) >> (int(amount) if 0 <= amount < width else width))
+    signed = (int(x) ^ (1 << (width - 1))) - (1 << (width - 1)) if x > 0 else int(x)
+    by = int(amount) if 0 <= amount < width else width
+    return _cast_to_int(type(x))(signed >> by)
 
 
 def rotl(x, amount):
