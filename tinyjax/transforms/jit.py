@@ -17,7 +17,7 @@ from tinyjax.transforms.call import Call, fill
 from tinyjax.transforms.flat import FlatFun, arg_names, fun_name, lift_args, wraps
 from tinyjax.transforms.programs import linearize_jaxpr
 from tinyjax.transforms.stage import stage
-from tinyjax.tree_util import tree_flatten, tree_map, tree_unflatten
+from tinyjax.tree_util import tree_flatten, tree_map, tree_structure, tree_unflatten
 from tinyjax.util import take
 
 # ---- the primitive ------------------------------------------------------------------------------
@@ -50,14 +50,17 @@ jit_p = Jit("jit")
 # ---- the cached trace ---------------------------------------------------------------------------
 
 
+LEAF = tree_structure(0)
+
+
 class Traced:
     """A function traced for one kind of argument: its jaxpr and what the jaxpr captured."""
 
-    __slots__ = ("captured", "compiled", "jaxpr", "name", "out_tree")
+    __slots__ = ("captured", "compiled", "jaxpr", "name", "out_tree", "single")
 
     def __init__(self, jaxpr, captured, out_tree, name):
         self.jaxpr, self.captured, self.out_tree, self.name = jaxpr, captured, out_tree, name
-        self.compiled = None
+        self.compiled, self.single = None, out_tree == LEAF
 
     def executable(self):
         """The compiled program, for Arrays."""
@@ -94,16 +97,27 @@ class JitFunction:
             fun, static_argnums, static_argnames
         )
         self.cache = shared_cache(fun, (self.static_argnums, self.static_argnames))
+        self.plain = {}  # the same traces, by the types of arguments that are plain Arrays
         self.hits = self.misses = 0
 
     def __call__(self, *args, **kwargs):
+        key = None
+        if current_trace() is EVAL and not kwargs:
+            key = plain_key(args)
+            known = self.plain.get(key)
+            if known is not None:  # arrays of known types, and nothing transforms the call
+                self.hits += 1
+                outs = known.compiled.run(args)
+                return outs[0] if known.single else tree_unflatten(known.out_tree, outs)
         if current_flags().disable_jit:
             return self.fun(*args, **kwargs)
         traced, leaves = self.lookup(args, kwargs)
         if current_trace() is EVAL and not traced.captured:
             for x in leaves:
                 EVAL.check(x)
-            outs = traced.executable()(leaves)  # nothing transforms the call: the short way
+            outs = traced.executable()(leaves)
+            if key is not None:
+                self.plain[key] = traced
         elif self.inline:
             outs = run(traced.jaxpr, *traced.captured, *leaves)
         else:
@@ -192,6 +206,7 @@ class JitFunction:
     def clear_cache(self):
         """Forget every trace."""
         self.cache.clear()
+        self.plain.clear()
 
     def cache_info(self):
         """hits, misses and the number of traces kept."""
@@ -199,6 +214,12 @@ class JitFunction:
 
     def _cache_size(self):
         return len(self.cache)
+
+
+def plain_key(args):
+    """What tells calls with plain Arrays apart; None if an argument is anything else."""
+    types = [(x.npy.dtype, x.npy.shape, x.weak_type) for x in args if type(x) is Array]
+    return (config.trace_key(), *types) if types and len(types) == len(args) else None
 
 
 _caches: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
