@@ -84,8 +84,20 @@ def promote_args(fun_name, *args):
             a, b = x.npy, y.npy
             if a.dtype is b.dtype and a.ndim == b.ndim and x.weak_type == y.weak_type:
                 return args
+        elif type(x) is Array and adapts(y, x):
+            return x, Array(x.npy.dtype.type(y), literal=True)
+        elif type(y) is Array and adapts(x, y):
+            return Array(y.npy.dtype.type(x), literal=True), y
     check_args(fun_name, *args)
     return promote_shapes(fun_name, *promote_dtypes(*args))
+
+
+def adapts(number, x):
+    """Whether a Python number takes the dtype of an Array, which stays as it is."""
+    kind = x.npy.dtype.kind
+    if x.weak_type:
+        return False
+    return type(number) is int and kind in "fi" or type(number) is float and kind == "f"
 
 
 def promote_args_numeric(fun_name, *args):

@@ -52,7 +52,8 @@ def nary(prim):
 
     def function(x, y):
         x, y = lift(x), lift(y)
-        if x.dtype != y.dtype or x.shape != y.shape or kind(x.dtype) not in prim.accepts:
+        shapes_differ = x.shape != y.shape and x.ndim and y.ndim
+        if shapes_differ or x.dtype != y.dtype or kind(x.dtype) not in prim.accepts:
             prim.type(x.aval, y.aval)  # raises where they do not fit
         return prim.bind(x, y)
 
