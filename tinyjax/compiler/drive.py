@@ -1,4 +1,4 @@
-"""The driver of an executable: cuts a program into kernels and call-outs, and writes what calls them."""
+"""The driver of an executable: cuts a program into kernels and call-outs, and calls them."""
 
 import itertools
 import keyword
@@ -9,7 +9,7 @@ from tinyjax.array import Array
 from tinyjax.compiler import backend
 from tinyjax.compiler.buffers import Scratch, maker
 from tinyjax.compiler.emit import Block, Emitter
-from tinyjax.compiler.emit_loops import loopable, outputs
+from tinyjax.compiler.emit_loops import inner_programs, loopable, outputs
 from tinyjax.compiler.fusion import CallOut, plan
 from tinyjax.compiler.interpret import call_out
 from tinyjax.compiler.kernel import Kernel, Namer
@@ -176,8 +176,10 @@ class Driver:
         if names:
             lines.append(f"    [{', '.join(names)}] = [x.npy for x in args]")
             for n, v in zip(names, program.invars):
-                lines[-1] += f"  # {n}:{v.aval.str_short(True)}" if n == names[0] else (
-                    f" {n}:{v.aval.str_short(True)}"
+                lines[-1] += (
+                    f"  # {n}:{v.aval.str_short(True)}"
+                    if n == names[0]
+                    else (f" {n}:{v.aval.str_short(True)}")
                 )
         body = self.body
         if any(type(s) is CallOut for _, s in self.segments):
@@ -218,8 +220,6 @@ def contiguous(*args):
 
 def inner_of(eqn):
     """The flattened programs inside an equation that a kernel or call-out runs."""
-    from tinyjax.compiler.emit_loops import inner_programs
-
     return [prepare(j) for j in inner_programs(eqn) or []]
 
 
@@ -261,5 +261,3 @@ def function_name(name):
     if not text or text[0].isdigit() or keyword.iskeyword(text):
         text = f"f_{text}"
     return text
-
-

@@ -1,12 +1,14 @@
-"""From the items of a block to lines of a kernel: one line per equation, inside as few loops as can be.
+"""From the items of a block to lines of a kernel: a line per equation, in as few loops as can be.
 
-`Emitter` walks over the items. For every nest it looks at all accesses first (`probe`), to see which
-axes can be one loop, and then writes the loops; values are written where they are first read.
+`Emitter` walks over the items. For every nest it looks at all accesses first (`probing`), to see
+which axes can be one loop, and then writes the loops; values are computed where they are first
+read.
 """
 
 import math
 
 from tinyjax.compiler import reduce
+from tinyjax.compiler.emit_loops import emit_loop
 from tinyjax.compiler.fusion import Copy, Nest, plan
 from tinyjax.compiler.index import ZERO, Ix, affine, read, same, tokens
 from tinyjax.compiler.kernel import LOOP_NAMES, group_axes, loop_indices
@@ -51,8 +53,6 @@ class Emitter:
         elif type(item) is Copy:
             from_copy(self, item.eqn)
         else:
-            from tinyjax.compiler.emit_loops import emit_loop
-
             emit_loop(self, item.eqn)
 
     def stored(self, var):
@@ -262,6 +262,7 @@ class Emitter:
 
     def full(self, nest):
         """Reductions over everything."""
+
         def body(idx):
             self.stores(nest.eqns, idx)
             for eqn in nest.eqns:
@@ -347,6 +348,8 @@ class Emitter:
     def find_stashed(self, nest):
         """Values of one pass that a later one needs and that are dear: kept for the row."""
         last_read = {}
+        if math.prod(nest.shape[nest.kept :]) == 1:
+            return  # all passes are one and the same scope
         for eqn in nest.eqns:
             phase = nest.phase[eqn.outvars[0]]
             for v in self.sources(eqn):
@@ -452,4 +455,3 @@ def write_at(self, out, update, offsets):
         self.store(out, at, read(self, update, idx))
 
     self.over(update.aval.shape, body)
-

@@ -12,6 +12,7 @@ from tinyjax.compiler.kernel import Place
 from tinyjax.compiler.passes import prepare
 from tinyjax.compiler.words import code_of, literal
 from tinyjax.core import Literal, memo
+from tinyjax.util import split_list
 
 MAX_LOOP_EQUATIONS = 200  # a longer body is compiled on its own, and the loop runs in Python
 MAX_PRODUCT = 1 << 16  # multiplications of a matrix product that is written as loops
@@ -133,11 +134,7 @@ def carry_in(em, var, init, out):
 def carry_over(em, variables, atoms):
     """After a step: the new values take the places of the old ones."""
     kernel = em.kernel
-    moves = [
-        (v, a)
-        for v, a in zip(variables, atoms)
-        if not (a is v or same_place(em, v, a))
-    ]
+    moves = [(v, a) for v, a in zip(variables, atoms) if not (a is v or same_place(em, v, a))]
     carried = {kernel.scalars.get(v) for v in variables} | set(variables)
     late = []
     for v, a in moves:  # a value that is itself carried is set aside first
@@ -195,7 +192,7 @@ def carry_out(em, out, var):
 
 
 def place_carries(em, program, variables, atoms):
-    """Let new values be written over the old ones wherever nothing reads the old ones afterwards."""
+    """Let new values be written over the old ones where nothing reads the old ones afterwards."""
     items, lazy, used_at, item_of = plan(program.eqns, outputs(program), loopable)
     for v, new in zip(variables, atoms):
         if not v.aval.shape or isinstance(new, Literal) or new not in item_of:
@@ -218,9 +215,7 @@ def updates_in_place(item, old, new, lazy):
         return not any(reads(v, old, lazy) for v in eqn.invars[1:])
     if type(item) is not Nest or item.mode != "map" or item.shape != old.aval.shape:
         return False
-    return not any(
-        v is not old and reads(v, old, lazy) for eqn in item.eqns for v in eqn.invars
-    )
+    return not any(v is not old and reads(v, old, lazy) for eqn in item.eqns for v in eqn.invars)
 
 
 def reads(atom, var, lazy):
@@ -395,8 +390,10 @@ def hold(em, atom):
 
 def is_small_product(eqn):
     """Whether a product is small enough for plain loops."""
-    code = code_of(eqn.outvars[0].aval.dtype)
-    if code not in ("f32", "f64") or any(v.aval.dtype != eqn.outvars[0].aval.dtype for v in eqn.invars):
+    out = eqn.outvars[0].aval
+    if code_of(out.dtype) not in ("f32", "f64") or any(
+        v.aval.dtype != out.dtype for v in eqn.invars
+    ):
         return False
     (lc, _), _ = eqn.params["dimension_numbers"]
     inner = math.prod(eqn.invars[0].aval.shape[d] for d in lc)
@@ -449,7 +446,7 @@ def dot_by_rows(em, a, b, out, numbers, inner, zero):
     shape = [a.aval.shape[d] for d in (*lb, *lf)] + inner + [b.aval.shape[d] for d in rf]
 
     def body(idx):
-        batch, left, mid, right = idx[:nb], idx[nb : nb + nl], idx[nb + nl :][:nc], idx[nb + nl + nc :]
+        batch, left, mid, right = split_list(idx, nb, nl, nc)
         x = read(em, a, at_axes(len(a.aval.shape), (lb, batch), (lf, left), (lc, mid)))
         y = read(em, b, at_axes(len(b.aval.shape), (rb, batch), (rc, mid), (rf, right)))
         element = f"{place.name}[{kernel.flat(place, [*batch, *left, *right])}]"

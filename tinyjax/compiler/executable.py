@@ -73,13 +73,11 @@ def dump(executable):
     folder = current_flags().dump
     if not folder:
         return
-    from tinyjax.printer import jaxpr_text
-
     os.makedirs(folder, exist_ok=True)
     number = sum(name.endswith(".jaxpr") for name in os.listdir(folder))
     path = os.path.join(folder, f"{number:04d}_{safe_name(executable.name)}")
     with open(path + ".jaxpr", "w", encoding="utf-8") as file:
-        file.write(jaxpr_text(executable.jaxpr) + "\n")
+        file.write(str(executable.jaxpr) + "\n")
     with open(path + ".py", "w", encoding="utf-8") as file:
         file.write(executable.kernels())
 

@@ -109,8 +109,8 @@ def is_reduction(eqn):
 def is_copy(eqn):
     """Whether a kernel can write this result piece by piece."""
     name = eqn.primitive.name
-    if name == "dynamic_update_slice" and any(v.aval.dtype.kind not in "iu" for v in eqn.invars[2:]):
-        return False
+    if name == "dynamic_update_slice":
+        return known_dtypes(eqn) and all(v.aval.dtype.kind in "iu" for v in eqn.invars[2:])
     return name in COPIES and known_dtypes(eqn)
 
 
@@ -205,7 +205,8 @@ class Planner:
         elif is_reduction(eqn):
             self.place_reduction(eqn)
         elif is_copy(eqn):
-            self.append(Copy(eqn), eqn, self.accessed([(v, tokens(v.aval.shape)) for v in eqn.invars]))
+            reads = self.accessed([(v, tokens(v.aval.shape)) for v in eqn.invars])
+            self.append(Copy(eqn), eqn, reads)
         else:
             item = Loop(eqn) if self.loopable(eqn) else CallOut(eqn)
             through = [(v, tokens(v.aval.shape)) for v in eqn.invars if v in self.lazy]
@@ -262,7 +263,7 @@ class Planner:
         return self.accesses
 
     def fits(self, nest, accesses, row):
-        """The pass of the nest in which an equation with these accesses can run; None if in none."""
+        """The pass of the nest in which an equation with these accesses can run; None if none."""
         phase = 0
         for v, idx in accesses:
             home = nest.home.get(v)

@@ -8,7 +8,7 @@ operand at another index. `read` follows a variable to the places where its elem
 
 
 class Ix:
-    """An index along one axis. dim: the axis of the loop nest that it runs along, if it is plain."""
+    """An index along one axis. dim: the axis of the nest that it runs along, if it is plain."""
 
     __slots__ = ("dim", "text", "uses")
 

@@ -42,7 +42,7 @@ def letters(n):
 
 
 class Place:
-    """An array parameter that holds a variable; with an index if it holds one more axis in front."""
+    """An array parameter that holds a variable; at: indices of further axes in front."""
 
     __slots__ = ("at", "code", "name", "shape")
 
@@ -179,21 +179,31 @@ class Kernel:
             rest *= n
             if ix.text is None:
                 continue
-            text = ix.text if text in (None, "0") else f"{wrapped(text)}*{self.size(rest)} + {ix.text}"
+            if text in (None, "0"):
+                text = ix.text
+            else:
+                text = f"{wrapped(text)}*{self.size(rest)} + {ix.text}"
             rest = 1
         return text or "0"
 
     def finish(self):
         """The source text."""
         params = [*self.arrays, *self.sizes.values()]
-        return "\n".join(
-            [f"def {self.name}({', '.join(params)}):", *("    " + x for x in self.scopes[0].lines)]
-        ) + "\n"
+        return (
+            "\n".join(
+                [
+                    f"def {self.name}({', '.join(params)}):",
+                    *("    " + x for x in self.scopes[0].lines),
+                ]
+            )
+            + "\n"
+        )
 
     @property
     def signature(self):
         """Types of the parameters, as the backend wants them."""
-        return tuple([f"{code}[1]" for code, _ in self.arrays.values()] + ["intp"] * len(self.sizes))
+        arrays = [f"{code}[1]" for code, _ in self.arrays.values()]
+        return (*arrays, *["intp"] * len(self.sizes))
 
 
 class Scratch:

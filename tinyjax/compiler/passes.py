@@ -1,4 +1,4 @@
-"""Passes over jaxprs, before code is generated: inline calls, share equal equations, drop dead ones.
+"""Passes over jaxprs, before code is generated: inline calls, share equations, drop dead ones.
 
 The result is a `Program`: the same language, without nested calls and without captured arrays
 inside it (they become operands).
@@ -12,7 +12,7 @@ from tinyjax.core import Jaxpr, JaxprEqn, Literal, Var, memo
 
 
 class Program:
-    """invars, consts (Var -> NumPy array), eqns, outvars: a flat jaxpr, ready for code generation."""
+    """invars, consts (Var -> NumPy array), eqns, outvars: a flat jaxpr, ready for printing."""
 
     def __init__(self, invars, consts, eqns, outvars):
         self.invars, self.consts = invars, consts

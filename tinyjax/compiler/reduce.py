@@ -135,8 +135,9 @@ class Sum:
 def em_name(total):
     """The name of a reduction's result: of the variable, with the letters of its row."""
     em = total.em
-    letters = "".join(dict.fromkeys(em.letter[d] for s in em.kernel.scopes[em.kernel.base + 1 :]
-                                    for d in s.dims))
+    letters = "".join(
+        dict.fromkeys(em.letter[d] for s in em.kernel.scopes[em.kernel.base + 1 :] for d in s.dims)
+    )
     return em.kernel.namer(total.out) + (f"_{letters}" if letters else "")
 
 
@@ -190,7 +191,7 @@ def trivial(em, eqn, idx):
 
 
 def emit_cols(em, nest):
-    """Reductions into an array: every element of the operand is added to the element it belongs to."""
+    """Reductions into an array: every element is added to the one that it belongs to."""
     sums = [eqn for eqn in nest.eqns if is_reduction(eqn)]
     kept = [d for d in range(len(nest.shape)) if d not in nest.axes]
     targets = {}
@@ -204,13 +205,16 @@ def emit_cols(em, nest):
             targets[out] = place
 
     for eqn in sums:
-        first = "f64(0.0)" if in_double(eqn) else start(eqn)
-        out = eqn.outvars[0]
-        em.over(out.aval.shape, lambda idx: em.store(targets[out], idx, first))
+        fill(em, targets[eqn.outvars[0]], "f64(0.0)" if in_double(eqn) else start(eqn))
     em.over(nest.shape, lambda idx: add_element(em, nest, sums, kept, targets, idx))
     for eqn in sums:
         if in_double(eqn):
             finish_double(em, eqn.outvars[0], targets[eqn.outvars[0]])
+
+
+def fill(em, place, text):
+    """A loop that writes the same number everywhere."""
+    em.over(place.shape, lambda idx: em.store(place, idx, text))
 
 
 def add_element(em, nest, sums, kept, targets, idx):
@@ -236,7 +240,10 @@ def finish_double(em, out, source):
     place = em.kernel.places[out]
 
     def body(idx):
-        em.store(place, idx, "" if em.probing is not None else
-                 f"f32({source.name}[{em.kernel.flat(source, idx)}])")
+        em.store(
+            place,
+            idx,
+            "" if em.probing is not None else f"f32({source.name}[{em.kernel.flat(source, idx)}])",
+        )
 
     em.over(out.aval.shape, body)

@@ -76,7 +76,6 @@ def tan(code, x):
 
 def unknown(code, *xs):
     """Not printable."""
-    return None
 
 
 PLAIN = {
@@ -114,17 +113,18 @@ PLAIN = {
     "abs": call("abs"),
 }
 # primitives whose name is the word
-for _name in (
-    "sign floor ceil nextafter exp exp2 expm1 log log1p logistic sqrt cbrt pow sin cos tanh asin "
-    "acos atan atan2 sinh cosh asinh acosh atanh erf erfc erf_inv lgamma digamma"
-).split():
+# fmt: off
+MATHS = [
+    "exp", "exp2", "expm1", "log", "log1p", "logistic", "sqrt", "cbrt", "pow", "sin", "cos",
+    "tanh", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh",
+    "erf", "erfc", "erf_inv", "lgamma", "digamma",
+]
+# fmt: on
+for _name in ["sign", "floor", "ceil", "nextafter", *MATHS]:
     if _name in WORDS:
         PLAIN[_name] = call(_name)
 
-COSTLY = set(
-    "exp exp2 expm1 log log1p logistic cbrt pow sin cos tan tanh asin acos atan atan2 sinh cosh "
-    "asinh acosh atanh erf erfc erf_inv lgamma digamma div rem rsqrt sqrt integer_pow".split()
-)
+COSTLY = {*MATHS, "tan", "div", "rem", "rsqrt", "integer_pow"}
 
 
 def convert(source, target, x):
@@ -152,7 +152,7 @@ def select(cases, which, which_code):
 
 
 def expression(eqn, operands):
-    """The source text of an elementwise equation for operands given as text; None if it has none."""
+    """The source text of an elementwise equation, for operands given as text; None if none."""
     name = eqn.primitive.name
     codes = [code_of(v.aval.dtype) for v in eqn.invars]
     out = code_of(eqn.outvars[0].aval.dtype)
