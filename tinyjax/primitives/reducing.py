@@ -1,0 +1,316 @@
+"""Reductions: product, max, min, logic, and the places of extremes; `reduce` with any function."""
+
+import numpy as np
+
+from tinyjax import dtypes
+from tinyjax.array import Array, lift
+from tinyjax.avals import ShapedArray
+from tinyjax.core import Primitive, Zero
+from tinyjax.primitives import elementwise as el
+from tinyjax.primitives.linear import (
+    broadcast_in_dim,
+    convert,
+    reduce_sum_p,
+    reshape,
+    squeeze,
+    transpose,
+)
+from tinyjax.primitives.rules import Reduction, kind
+from tinyjax.primitives.shaping import pad, slice
+from tinyjax.primitives.sums import is_half, multiply_reduce
+
+# ---- identities ---------------------------------------------------------------------------------
+
+
+def lowest(dtype):
+    """What max starts from: the least value there is."""
+    if dtype.kind == "b":
+        return False
+    return np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
+
+
+def highest(dtype):
+    """What min starts from: the greatest value there is."""
+    if dtype.kind == "b":
+        return True
+    return np.iinfo(dtype).max if dtype.kind in "iu" else np.inf
+
+
+def starting_from(ufunc, identity):
+    """A ufunc's reduction that returns the identity where there is nothing to reduce."""
+
+    def reduce(x, axes):
+        if x.size:
+            return ufunc.reduce(x, axes)
+        return ufunc.reduce(x, axes, initial=np.asarray(identity(x.dtype), x.dtype)[()])
+
+    return reduce
+
+
+# ---- product, max, min --------------------------------------------------------------------------
+
+
+class ReduceProd(Reduction):
+    """reduce_prod[axes] x."""
+
+    def jvp(self, primals, tangents, *, axes):
+        """Halve until one is left. Unlike prod * sum(t / x) this holds where an x is zero."""
+        pair = in_front(primals[0], axes), in_front(tangents[0], axes)
+        n = pair[0].shape[0]
+        if n == 0:
+            out = self.bind(primals[0], axes=axes)
+            return out, Zero(out.aval)
+        while n > 1:
+            half = (n + 1) // 2
+            left = [rows(p, 0, half) for p in pair]
+            right = [rows(p, half, n) for p in pair]
+            if n % 2:
+                config = [(0, 1, 0)] + [(0, 0, 0)] * (pair[0].ndim - 1)
+                right = [pad(p, el.const(p, c), config) for p, c in zip(right, (1, 0))]
+            primals, tangents = zip(left, right)
+            pair, n = el.mul_p.jvp(primals, tangents), half
+        return squeeze(pair[0], (0,)), squeeze(pair[1], (0,))
+
+
+def rows(x, start, stop):
+    """x[start:stop]."""
+    zeros = [0] * (x.ndim - 1)
+    return slice(x, (start, *zeros), (stop, *x.shape[1:]), (1,) * x.ndim)
+
+
+def in_front(x, axes):
+    """x with the axes flattened into one, the first."""
+    kept = [i for i in range(x.ndim) if i not in axes]
+    x = transpose(x, (*axes, *kept))
+    return reshape(x, (int(np.prod(x.shape[: len(axes)])), *x.shape[len(axes) :]))
+
+
+class ReduceExtreme(Reduction):
+    """reduce_max[axes] or reduce_min[axes] x: its slope is shared by all places that attain it."""
+
+    def linearize(self, nz, x, *, axes):
+        ans = self.bind(x, axes=axes)
+        unit = [1 if i in axes else n for i, n in enumerate(x.shape)]
+        # 70000 ties are more than float16 can count
+        count_dtype = np.dtype(np.float32) if is_half(x.dtype) else x.dtype
+        places = convert(el.eq(x, reshape(ans, unit)), count_dtype)
+        counts = reduce_sum_p.bind(places, axes=axes)
+
+        def push(t):
+            share = reduce_sum_p.bind(el.mul(convert(t, count_dtype), places), axes=axes)
+            return convert(el.div(share, counts), x.dtype)
+
+        return ans, push
+
+
+reduce_prod_p = ReduceProd("reduce_prod", multiply_reduce)
+reduce_max_p = ReduceExtreme("reduce_max", starting_from(np.maximum, lowest))
+reduce_min_p = ReduceExtreme("reduce_min", starting_from(np.minimum, highest))
+reduce_and_p = Reduction("reduce_and", np.bitwise_and.reduce)
+reduce_or_p = Reduction("reduce_or", np.bitwise_or.reduce)
+reduce_xor_p = Reduction("reduce_xor", np.bitwise_xor.reduce)
+
+
+# ---- the places of extremes ---------------------------------------------------------------------
+
+
+class ArgExtreme(Primitive):
+    """argmax[axes index_dtype] or argmin x: the first place; NaN counts as extreme."""
+
+    def __init__(self, name, find):
+        self.name, self.find = name, find
+
+    def impl(self, x, *, axes, index_dtype):
+        x = x.astype(np.float32) if x.dtype == dtypes.bfloat16 else x
+        return np.asarray(self.find(x, axes[0])).astype(index_dtype)
+
+    def type(self, x, *, axes, index_dtype):
+        shape = [n for i, n in enumerate(x.shape) if i not in axes]
+        return ShapedArray(shape, index_dtype, x.weak_type)
+
+    def linearize(self, nz, x, **params):
+        ans = self.bind(x, **params)
+        return ans, lambda t: Zero(ans.aval)
+
+    def batch(self, axis, vals, dims, /, *, axes, index_dtype):
+        d = dims[0]
+        inner = axes[0] + (axes[0] >= d)
+        out = self.bind(vals[0], axes=(inner,), index_dtype=index_dtype)
+        return out, d - (inner < d)
+
+
+argmax_p = ArgExtreme("argmax", np.argmax)
+argmin_p = ArgExtreme("argmin", np.argmin)
+
+
+# ---- functions ----------------------------------------------------------------------------------
+
+
+def check_axes(x, axes):
+    """Axes of a reduction: distinct, in [0, ndim)."""
+    axes = tuple(axes)
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"duplicate value in 'axes' of reduction: {axes}")
+    if not all(0 <= a < x.ndim for a in axes):
+        raise ValueError(
+            f"reduction axes {axes} contains out-of-bounds indices for {x.aval.str_short()}."
+        )
+    return axes
+
+
+def reduction(prim, what, accepts="iufc"):
+    """The public function of a reduction."""
+
+    def function(operand, axes, *, out_sharding=None):
+        x = lift(operand)
+        axes = check_axes(x, axes)
+        if kind(x.dtype) not in accepts:
+            raise TypeError(refusal(prim.name, x.dtype, accepts))
+        return prim.bind(x, axes=axes)
+
+    function.__name__ = function.__qualname__ = prim.name
+    function.__doc__ = (
+        f"{what} over axes (distinct, in [0, ndim)); the dtype stays.\n\n    Raises ValueError for "
+        "axes that are not there or occur twice, TypeError for a dtype it does not take."
+    )
+    return function
+
+
+def refusal(name, dtype, accepts):
+    """Why a reduction does not take a dtype."""
+    if accepts == "biu":
+        return f"logical reduction requires operand dtype bool or int, got {dtype.name}."
+    return (
+        f"{name} does not accept dtype {dtypes.dtype_name(dtype)}. Accepted dtypes are subtypes "
+        "of number."
+    )
+
+
+reduce_sum = reduction(reduce_sum_p, "The sum")
+reduce_prod = reduction(reduce_prod_p, "The product")
+reduce_max = reduction(reduce_max_p, "The maximum", "biufc")
+reduce_min = reduction(reduce_min_p, "The minimum", "biufc")
+reduce_and = reduction(reduce_and_p, "Bitwise and", "biu")
+reduce_or = reduction(reduce_or_p, "Bitwise or", "biu")
+reduce_xor = reduction(reduce_xor_p, "Bitwise exclusive or", "biu")
+
+
+def arg_extreme(prim, operand, axis, index_dtype):
+    """Check the arguments of argmax and argmin, and bind."""
+    x, index_dtype = lift(operand), dtypes.check_user_dtype_supported(index_dtype, prim.name)
+    if not 0 <= axis < x.ndim:
+        raise ValueError(f"Invalid axis {axis} for operand shape {x.shape}")
+    if x.shape[axis] == 0:
+        raise ValueError(
+            "argmin and argmax require non-empty reduced dimension. "
+            f"operand.shape={x.shape} axis={axis}"
+        )
+    if index_dtype.kind not in "iu":
+        raise TypeError(f"index_dtype must be an integer type, but got {index_dtype}")
+    if x.dtype.kind == "c":
+        raise TypeError(
+            f"{prim.name} does not accept dtype {x.dtype}: complex numbers have no order"
+        )
+    return prim.bind(x, axes=(axis,), index_dtype=index_dtype)
+
+
+def argmax(operand, axis, index_dtype):
+    """Index of the first greatest entry along an axis; a NaN counts as greatest.
+
+    Raises ValueError for an axis that is not there or has no entries, TypeError for a complex
+    operand or an index_dtype that is not of integers.
+
+    >>> import numpy as np
+    >>> argmax(np.array([3.0, 7.0, 7.0]), 0, np.int32)
+    Array(1, dtype=int32)
+    """
+    return arg_extreme(argmax_p, operand, axis, index_dtype)
+
+
+def argmin(operand, axis, index_dtype):
+    """Index of the first least entry along an axis; a NaN counts as least. Raises as argmax."""
+    return arg_extreme(argmin_p, operand, axis, index_dtype)
+
+
+# ---- reduce with any function -------------------------------------------------------------------
+
+# the function, the reduction, and the value from which it starts
+MONOIDS = (
+    (el.add, reduce_sum, lambda dtype: 0),
+    (el.mul, reduce_prod, lambda dtype: 1),
+    (el.max_, reduce_max, lowest),
+    (el.min_, reduce_min, highest),
+    (el.bitwise_and, reduce_and, lambda dtype: True if dtype.kind == "b" else -1),
+    (el.bitwise_or, reduce_or, lambda dtype: 0),
+    (el.bitwise_xor, reduce_xor, lambda dtype: 0),
+)
+
+
+def reduce(operands, init_values, computation, dimensions, out_sharding=None):
+    """Combine the entries along dimensions with a function.
+
+    Args:
+      operands: an array, or a tuple of arrays of one shape.
+      init_values: the scalar to start from, or a tuple of them.
+      computation: associative function of (accumulated, entry), made of elementwise operations:
+        it is applied to whole arrays. With tuples, it takes and returns tuples.
+      dimensions: the axes to reduce.
+
+    Raises TypeError when an operand and its init value differ in dtype.
+
+    >>> from tinyjax import lax, numpy as jnp
+    >>> lax.reduce(jnp.array([1.0, 5.0, 2.0]), -jnp.inf, lax.max, (0,))
+    Array(5., dtype=float32)
+    """
+    single = not isinstance(operands, (tuple, list))
+    xs = [lift(x) for x in ([operands] if single else operands)]
+    inits = [lift(i) for i in ([init_values] if single else init_values)]
+    inits = [convert(i, x.dtype) if i.weak_type else i for i, x in zip(inits, xs, strict=True)]
+    for x, init in zip(xs, inits):
+        if x.dtype != init.dtype or init.ndim:
+            raise TypeError(
+                f"reduce operands and init_values must have equal dtypes, and init_values must be "
+                f"scalars: got {x.aval.str_short()} and {init.aval.str_short()}"
+            )
+    dims = check_axes(xs[0], dimensions)
+    for function, whole, identity in MONOIDS:
+        if single and computation is function and computes(whole, xs[0].dtype):
+            out = whole(xs[0], dims)
+            if is_number(inits[0], identity(xs[0].dtype)):
+                return out
+            return function(full_like(out, inits[0]), out)
+    outs = fold(computation, xs, inits, dims, single)
+    return outs[0] if single else tuple(outs)
+
+
+def computes(whole, dtype):
+    """Whether a reduction takes a dtype."""
+    return dtype.kind != "b" or whole not in (reduce_sum, reduce_prod)
+
+
+def is_number(x, value):
+    """Whether x is known to be this number."""
+    return isinstance(x, Array) and bool(x.npy == np.asarray(value).astype(x.dtype))
+
+
+def full_like(x, scalar):
+    """A scalar at the shape of x."""
+    return broadcast_in_dim(scalar, x.shape, ()) if x.ndim else scalar
+
+
+def fold(computation, xs, inits, dims, single):
+    """Combine halves until one row is left, then the initial values with it."""
+    xs = [in_front(x, dims) for x in xs]
+
+    def combine(left, right):
+        return [computation(left[0], right[0])] if single else list(computation(left, right))
+
+    out_shape = xs[0].shape[1:]
+    total = [broadcast_in_dim(i, out_shape, ()) if out_shape else i for i in inits]
+    while (n := xs[0].shape[0]) > 1:
+        half = n // 2
+        left, right = [rows(x, 0, half) for x in xs], [rows(x, half, 2 * half) for x in xs]
+        if n % 2:
+            total = combine(tuple(total), tuple([squeeze(rows(x, n - 1, n), (0,)) for x in xs]))
+        xs = [lift(x) for x in combine(tuple(left), tuple(right))]
+    return combine(tuple(total), tuple(squeeze(x, (0,)) for x in xs)) if n else total
