@@ -1,7 +1,7 @@
 """Sums and products of NumPy arrays at the accuracy one expects of XLA.
 
-NumPy adds pairwise only along the contiguous axis; along others it adds one by one, in the dtype of
-the operand. 2000 numbers of float16 then sum to 2048 at most, and two million of float32 lose 1.5 %.
+NumPy adds pairwise only along the contiguous axis; along others it adds one by one, in the dtype
+of the operand. Many ones of float16 then sum to 2048; two million float32 numbers lose 1.5 %.
 """
 
 import numpy as np
