@@ -121,6 +121,16 @@ def test_the_reference_lists_the_transformations(pages):
         assert f"tinyjax.{name}" in pages["api/index.html"].anchors
 
 
+@pytest.mark.parametrize(
+    "page, names",
+    [("numpy", ["sin", "mean", "where"]), ("lax", ["cond", "scan"]), ("random", ["split"])],
+)
+def test_the_modules_are_listed(site, page, names):
+    text = (site / page / "index.html").read_text(encoding="utf-8")
+    for name in names:
+        assert f"<code>{name}(" in text
+
+
 def test_pages_are_light(site, pages):
     """At most 40 KB compressed, figures aside; the reference, one long list, is let off."""
     for page in pages.keys() - {"api/index.html"}:
