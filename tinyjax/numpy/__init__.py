@@ -90,7 +90,7 @@ from tinyjax.numpy.division import (
     sinc,
     spacing,
 )
-from tinyjax.numpy.einsum import einsum, einsum_path
+from tinyjax.numpy.contractions import einsum, einsum_path
 from tinyjax.numpy.gather import put_along_axis, take, take_along_axis
 from tinyjax.numpy.joining import (
     append,
@@ -142,7 +142,16 @@ from tinyjax.numpy.matrices import (
     triu_indices,
     triu_indices_from,
 )
-from tinyjax.numpy.nan_reductions import nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar
+from tinyjax.numpy.nan_reductions import (
+    nan_to_num,
+    nanmax,
+    nanmean,
+    nanmin,
+    nanprod,
+    nanstd,
+    nansum,
+    nanvar,
+)
 from tinyjax.numpy.quantiles import (
     median,
     nanmedian,
@@ -259,7 +268,7 @@ from tinyjax.numpy.shaping import (
     transpose,
 )
 from tinyjax.numpy.sorting import argpartition, argsort, lexsort, partition, sort, sort_complex
-from tinyjax.numpy.spacing import geomspace, linspace, logspace
+from tinyjax.numpy.ranges import geomspace, linspace, logspace
 from tinyjax.numpy.statistics import average, corrcoef, cov, ptp, std, var
 from tinyjax.numpy.ufuncs import (
     abs,
@@ -329,5 +338,5 @@ from tinyjax.numpy.ufuncs import (
     true_divide,
     trunc,
 )
-from tinyjax.numpy.vectorize import vectorize
+from tinyjax.numpy.vectorizing import vectorize
 

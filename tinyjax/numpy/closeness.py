@@ -29,8 +29,8 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     atol = lax.convert_element_type(atol, dtype)
     both_nan = logical_and(isnan(a), isnan(b))
     finite = isfinite(b)
-    allowed = lax.add(atol, lax.mul(rtol, lax.abs(b)))
-    in_range = lax.le(lax.abs(lax.sub(a, b)), allowed)
+    distance = lax.abs(lax.sub(a, b))
+    in_range = lax.le(distance, lax.add(atol, lax.mul(rtol, lax.abs(b))))
     out = logical_or(lax.eq(a, b), logical_and(finite, in_range))
     return logical_or(out, both_nan) if equal_nan else out
 

@@ -52,8 +52,8 @@ def ordered(op, x, y):
     """A comparison, which for complex numbers is lexicographic."""
     if x.dtype.kind != "c":
         return op(x, y)
-    rx, ry = lax.real(x), lax.real(y)
-    return lax.select(lax.eq(rx, ry), op(lax.imag(x), lax.imag(y)), op(rx, ry))
+    tie = lax.eq(lax.real(x), lax.real(y))
+    return lax.select(tie, op(lax.imag(x), lax.imag(y)), op(lax.real(x), lax.real(y)))
 
 
 # ---- logic --------------------------------------------------------------------------------------
@@ -240,9 +240,9 @@ def gcd_step(pair):
 @subprogram
 def lcm(x1, x2):
     """The least common multiple of integers, elementwise."""
-    from_args = promote_dtypes(*ensure_arraylike("lcm", x1, x2))
-    x1, x2 = map(magnitude, from_args)
+    x1, x2 = promote_dtypes(*ensure_arraylike("lcm", x1, x2))
     check_integers("lcm", x1)
+    x1, x2 = magnitude(x1), magnitude(x2)
     d = gcd(x1, x2)
     return _where(d == 0, const(d, 0), x1 * (x2 // d))
 

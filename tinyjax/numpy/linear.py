@@ -10,7 +10,7 @@ from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.shaping import moveaxis
 from tinyjax.numpy.subprogram import subprogram
 from tinyjax.numpy.ufuncs import conj
-from tinyjax.numpy.vectorize import vectorize
+from tinyjax.numpy.vectorizing import vectorize
 from tinyjax.primitives.linear import canonicalize_axis, convert
 
 

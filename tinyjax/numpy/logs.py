@@ -16,8 +16,9 @@ def logaddexp(x1, x2):
         out = lax.add(largest, lax.log1p(lax.exp(delta)))
         return lax.complex(lax.real(out), wrap_between(lax.imag(out), np.pi))
     delta = lax.sub(x1, x2)
+    undefined, total = lax.ne(delta, delta), lax.add(x1, x2)  # nans, infinities of one sign
     correction = lax.log1p(lax.exp(lax.neg(lax.abs(delta))))
-    return finite_or_sum(delta, x1, x2, lax.add(largest, correction))
+    return lax.select(undefined, total, lax.add(largest, correction))
 
 
 @logaddexp.defjvp
@@ -37,8 +38,9 @@ def logaddexp2(x1, x2):
         out = lax.add(largest, lax.mul(scale, lax.log1p(lax.exp2(delta))))
         return lax.complex(lax.real(out), wrap_between(lax.imag(out), np.pi / np.log(2)))
     delta = lax.sub(x1, x2)
+    undefined, total = lax.ne(delta, delta), lax.add(x1, x2)
     correction = lax.mul(scale, lax.log1p(lax.exp2(lax.neg(lax.abs(delta)))))
-    return finite_or_sum(delta, x1, x2, lax.add(largest, correction))
+    return lax.select(undefined, total, lax.add(largest, correction))
 
 
 @logaddexp2.defjvp
@@ -46,11 +48,6 @@ def _logaddexp2_jvp(primals, tangents):
     """As of logaddexp."""
     out = logaddexp2(*primals)
     return out, weighted_sum(lax.exp2, primals, tangents, out)
-
-
-def finite_or_sum(delta, x1, x2, out):
-    """out, but the sum for nans and for infinities of one sign, whose difference is nan."""
-    return lax.select(lax.ne(delta, delta), lax.add(x1, x2), out)
 
 
 def weighted_sum(exp, primals, tangents, out):

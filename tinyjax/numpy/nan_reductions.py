@@ -1,9 +1,11 @@
-"""Reductions that leave nans out."""
+"""Reductions that leave nans out; nan_to_num."""
 
 import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax.numpy.checks import check_out, check_where, ensure_arraylike
+from tinyjax.numpy.comparisons import isnan, isneginf, isposinf
+from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.promotion import const
 from tinyjax.numpy.reductions import all, max, mean, min, prod, start_value, sum
 from tinyjax.numpy.selection import _where
@@ -105,3 +107,21 @@ def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=Non
         dtype = dtypes.check_user_dtype_supported(dtype, "nanstd")
     return lax.sqrt(nanvar(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where,
                            mean=mean))  # fmt: skip
+
+
+@subprogram
+def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    """Finite numbers instead of nans and infinities: by default 0, the largest, the smallest."""
+    x = ensure_arraylike("nan_to_num", x)
+    if not dtypes.issubdtype(x.dtype, np.inexact):
+        return x
+    if x.dtype.kind == "c":
+        settings = {"nan": nan, "posinf": posinf, "neginf": neginf}
+        re = nan_to_num(lax.real(x), **settings)
+        return lax.complex(re, nan_to_num(lax.imag(x), **settings))
+    info = dtypes.finfo(x.dtype)
+    posinf = info.max if posinf is None else posinf
+    neginf = info.min if neginf is None else neginf
+    out = _where(isnan(x), asarray(nan, dtype=x.dtype), x)
+    out = _where(isposinf(out), asarray(posinf, dtype=x.dtype), out)
+    return _where(isneginf(out), asarray(neginf, dtype=x.dtype), out)

@@ -87,10 +87,14 @@ class Reduction:
         return axes, named
 
 
+def reduce_sum(a, axes):
+    """The sum over axes, an equation even where there is none to sum over."""
+    return lax.reduce_sum_p.bind(a, axes=tuple(axes))
+
+
 #: What adds and multiplies booleans.
 BOOLEAN = {
-    lax.reduce_sum: lax.reduce_or,
-    lax.reduce_max: lax.reduce_max,
+    reduce_sum: lax.reduce_or,
     lax.reduce_prod: lax.reduce_and,
 }
 
@@ -136,7 +140,7 @@ def to_bool(a):
     return lax.convert_element_type(lax.real(a) if a.dtype.kind == "c" else a, np.bool_)
 
 
-_sum = Reduction("sum", lax.reduce_sum, lax.add, 0, prepare=to_numeric, collective=lax.psum)
+_sum = Reduction("sum", reduce_sum, lax.add, 0, prepare=to_numeric, collective=lax.psum)
 _prod = Reduction("prod", lax.reduce_prod, lax.mul, 1, prepare=to_numeric)
 _max = Reduction("max", lax.reduce_max, lax.max, -np.inf, identity=False, collective=lax.pmax)
 _min = Reduction("min", lax.reduce_min, lax.min, np.inf, identity=False, collective=lax.pmin)
@@ -259,10 +263,10 @@ def cumulative(name, op, a, axis, dtype, out=None, promote_integers=False, nan=N
     """Reduce ever longer parts of an axis. nan: what nans are replaced by."""
     a = ensure_arraylike(name, a)
     check_out(name, out)
-    if axis is None or a.ndim == 0:
-        a = lax.reshape(a, (a.size,))
-    axis = canonicalize_axis(0 if axis is None else axis, a.ndim)
-    if nan is not None and dtypes.issubdtype(a.dtype, np.inexact):
+    if axis is None:
+        a, axis = lax.reshape(a, (a.size,)), 0
+    axis = canonicalize_axis(axis, a.ndim)
+    if nan is not None:
         a = _where(lax.ne(a, a), const(a, nan), a)
     if dtype is None:
         widen = promote_integers or a.dtype == bool

@@ -391,8 +391,9 @@ def hypot(x1, x2, /):
     inf = constant_like(x1, np.inf)
     infinite = lax.bitwise_or(lax.eq(x1, inf), lax.eq(x2, inf))
     x1, x2 = maximum(x1, x2), minimum(x1, x2)
+    both_zero = x1 == 0
     ratio = lax.div(x2, _where(x1 == 0, lax.full_like(x1, 1), x1))
-    x = _where(x1 == 0, x1, x1 * lax.sqrt(1 + lax.square(ratio)))
+    x = _where(both_zero, x1, x1 * lax.sqrt(1 + lax.square(ratio)))
     return _where(infinite, const(x, np.inf), x)
 
 
@@ -401,6 +402,5 @@ def heaviside(x1, x2, /):
     """0 where x1 < 0, 1 where x1 > 0, x2 where x1 is 0, elementwise."""
     x1, x2 = promote_dtypes_inexact(*ensure_arraylike("heaviside", x1, x2))
     zero = const(x1, 0)
-    at_zero = _where(lax.ne(x1, x1), x1, x2)
-    positive_or_zero = _where(lax.gt(x1, zero), const(x1, 1), at_zero)
-    return _where(lax.lt(x1, zero), zero, positive_or_zero)
+    below, above, nan = lax.lt(x1, zero), lax.gt(x1, zero), lax.ne(x1, x1)
+    return _where(below, zero, _where(above, const(x1, 1), _where(nan, x1, x2)))
