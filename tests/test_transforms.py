@@ -1,0 +1,29 @@
+"""The transformations, in every combination: the same programs in tinyjax and in jax."""
+
+import pytest
+from programs import PROGRAMS
+from worlds import OURS, ORACLE, attempt, compare, compare_errors
+
+# `make check` runs the other modes
+SLOW = ("grad_grad", "deep", "grad_vmaps", "hessian", "jvp_jvp", "outside")
+
+
+def marked(program):
+    """The program as a test's parameter."""
+    slow = program.name.endswith(SLOW) or program.name.endswith(("_in_jit", "_in_grad"))
+    return pytest.param(program, id=program.name, marks=[pytest.mark.slow] if slow else [])
+
+
+@pytest.mark.parametrize("program", map(marked, PROGRAMS))
+def test_program(program):
+    """Values, dtypes and weak types are jax's; or the error's class is, and its words teach."""
+    got, error = attempt(program.run, OURS)
+    want, oracle_error = attempt(program.run, ORACLE)
+    if program.error is not None:
+        assert program.error.name == type(oracle_error).__name__
+        compare_errors(error, oracle_error, program.error.words)
+        return
+    assert oracle_error is None, f"jax raised {oracle_error!r}"
+    if error is not None:
+        raise error
+    compare(got, want)
