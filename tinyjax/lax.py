@@ -49,7 +49,6 @@ from tinyjax.primitives.bits import (
 from tinyjax.primitives.broadcasting import (
     RoundingMethod,
     broadcast_shapes,
-    broadcast_to,
 )
 from tinyjax.primitives.complex_parts import complex_ as complex
 from tinyjax.primitives.complex_parts import (
@@ -79,6 +78,7 @@ from tinyjax.primitives.cumulative import (
     cumprod_p,
     cumsum,
     cumsum_p,
+    scan,
 )
 from tinyjax.primitives.dot import (
     Precision,
@@ -120,6 +120,7 @@ from tinyjax.primitives.linear import (
     broadcast,
     broadcast_in_dim,
     broadcast_in_dim_p,
+    broadcast_to,
     broadcast_to_rank,
     convert_element_type,
     convert_element_type_p,
@@ -272,6 +273,13 @@ from tinyjax.primitives.slicing import (
     index_take,
     slice_in_dim,
 )
+from tinyjax.primitives.sorting import (
+    sort,
+    sort_key_val,
+    sort_p,
+    top_k,
+    top_k_p,
+)
 from tinyjax.primitives.special import (
     zeta,
 )
@@ -309,7 +317,6 @@ from tinyjax.transforms.control import (
     map,
 )
 from tinyjax.transforms.scan import (
-    scan,
     scan_p,
 )
 from tinyjax.transforms.while_loop import (
