@@ -49,6 +49,7 @@ from tinyjax.primitives.bits import (
 from tinyjax.primitives.broadcasting import (
     RoundingMethod,
     broadcast_shapes,
+    broadcast_to,
 )
 from tinyjax.primitives.complex_parts import complex_ as complex
 from tinyjax.primitives.complex_parts import (
@@ -120,7 +121,6 @@ from tinyjax.primitives.linear import (
     broadcast,
     broadcast_in_dim,
     broadcast_in_dim_p,
-    broadcast_to,
     broadcast_to_rank,
     convert_element_type,
     convert_element_type_p,
