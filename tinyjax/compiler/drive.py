@@ -47,6 +47,7 @@ class Driver:
     def __init__(self, jaxpr, name, compile_jaxpr):
         self.program, self.compile_jaxpr = prepare(jaxpr), compile_jaxpr
         self.name = function_name(name)
+        self.weak = [v.aval.weak_type for v in jaxpr.outvars]  # passes change only this of a type
         self.namer = Namer()
         program = self.program
         for v in [*program.consts, *program.invars, *(v for e in program.eqns for v in e.outvars)]:
@@ -186,13 +187,13 @@ class Driver:
             body = ["with errstate(all='ignore'):", *("    " + x for x in body)] if body else []
         lines += ["    " + x for x in body]
         outs = []
-        for k, v in enumerate(program.outvars):
+        for k, (v, weak) in enumerate(zip(program.outvars, self.weak)):
             if isinstance(v, Literal):
                 self.space[f"literal_{k}"] = np.asarray(v.val)
                 text = f"literal_{k}"
             else:
                 text = self.argument(v)
-            outs.append(f"Array({text}, {v.aval.weak_type})")
+            outs.append(f"Array({text}, {weak})")
         lines.append(f"    return [{', '.join(outs)}]")
         return "\n".join(lines) + "\n"
 
