@@ -16,6 +16,9 @@ from tinyjax.compiler.words import COSTLY, code_of, expression, inside
 from tinyjax.core import Literal
 
 
+MAX_PIECES = 12  # loop nests that one nest may become
+
+
 class Block:
     """What is known of the block under construction."""
 
@@ -32,6 +35,7 @@ class Emitter:
         self.block, self.nest = None, None
         self.makers, self.members, self.stashed, self.phase = {}, {}, {}, 0
         self.letter, self.seen = {}, set()
+        self.cuts, self.within = None, {}  # axis -> where pieces begin; axis -> present piece
         self.also = {}  # Var -> further places that it is written to
         self.probing = None  # the accesses found so far, while looking ahead
 
@@ -182,11 +186,66 @@ class Emitter:
     # ---- loops over a shape ---------------------------------------------------------------------
 
     def over(self, shape, body):
-        """Loops over a shape around body(indices)."""
-        groups, idx = self.analyse(shape, lambda at: body(at))
-        self.open_loops(shape, groups)
-        body(idx)
-        self.close_loops(groups)
+        """Loops over a shape around body(indices); arrays in pieces are met piece by piece."""
+        self.cuts = {}
+        self.innermost = max((d for d, n in enumerate(shape) if n != 1), default=None)
+        groups, idx = self.analyse(shape, body)
+        if math.prod(len(starts) for starts in self.cuts.values()) > MAX_PIECES:
+            self.cuts = None
+            groups, idx = self.analyse(shape, body)
+        self.pieces(shape, groups, idx, body)
+        self.cuts, self.within = None, {}
+
+    def pieces(self, shape, groups, idx, body):
+        """The loops of some groups of axes, once for each piece."""
+        if not groups:
+            return body(idx)
+        axis, rest = groups[0][-1], groups[1:]
+        starts = sorted((self.cuts or {}).get(axis, ()))
+        if len(starts) < 2:
+            self.open_loops(shape, groups[:1])
+            self.pieces(shape, rest, idx, body)
+            return self.kernel.close()
+        for first, last in zip(starts, [*starts[1:], shape[axis]]):
+            low, high = (str(n) if n <= 2 else self.size(n) for n in (first, last))
+            self.within[axis] = first
+            self.kernel.open(f"for {self.letter[axis]} in range({low}, {high}):", groups[0])
+            self.pieces(shape, rest, idx, body)
+            self.kernel.close(f"{self.letter[axis]} = {low}" if last == first + 1 else None)
+        return None
+
+    def piece(self, ix, starts):
+        """The number of the piece in which the loop is; None if it is not confined to one."""
+        if ix is ZERO:
+            return 0
+        if self.cuts is None or ix.dim is None or ix.dim != self.innermost:
+            return None  # a test outside of the innermost loop costs nothing
+        if self.probing is not None:
+            self.cuts.setdefault(ix.dim, {0}).update(starts)
+            return None
+        at = self.within.get(ix.dim, 0)
+        return max(k for k, start in enumerate(starts) if start <= at)
+
+    def named(self, ix, text):
+        """A line that gives an index along an axis a name."""
+        if self.probing is not None:
+            return "x"
+        scope = self.kernel.home([ix])
+        key = text, "index"
+        if key not in scope.memo:
+            scope.memo[key] = self.kernel.fresh(
+                f"{self.letter[ix.uses[0]]}_at" if ix.uses else "at"
+            )
+            self.kernel.line(f"{scope.memo[key]} = {text}", scope)
+        return scope.memo[key]
+
+    def choose(self, var, idx, test, yes, no):
+        """An element of one piece or another."""
+        if self.probing is not None:
+            return "x"
+        name = self.kernel.fresh(self.kernel.namer(var) + "_piece")
+        self.kernel.line(f"{name} = where({test}, {yes}, {no})")
+        return name
 
     def analyse(self, shape, body):
         """Run body for its accesses -> groups of axes that are one loop each, and indices."""

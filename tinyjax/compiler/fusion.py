@@ -13,7 +13,7 @@ A nest runs over one shape and is of one mode:
     cols   reductions over other axes, into an array; likewise
 """
 
-from tinyjax.compiler.index import ZERO, moves, read, same, tokens
+from tinyjax.compiler.index import IN_PIECES, ZERO, moves, read, same, tokens
 from tinyjax.compiler.words import code_of, printable
 from tinyjax.core import Literal
 
@@ -27,6 +27,7 @@ class Nest:
 
     def __init__(self, shape):
         self.shape, self.mode, self.axes, self.eqns = shape, "map", (), []
+        self.in_pieces = False  # whether it reads an array that is joined of several
         self.phase, self.home = {}, {}  # Var -> pass after which it is known; index where it lives
 
     @property
@@ -169,6 +170,18 @@ class Planner:
         """Reads nothing."""
         return ""
 
+    def piece(self, ix, starts):
+        """Any piece may be read."""
+        self.in_pieces = True
+
+    def named(self, ix, text):
+        """Nothing to name yet."""
+        return text
+
+    def choose(self, var, idx, test, yes, no):
+        """Nothing to choose yet."""
+        return ""
+
     def accessed(self, atoms_at):
         """What is read for the given (atom, index) pairs."""
         self.accesses = []
@@ -181,6 +194,7 @@ class Planner:
     def plan(self, eqns):
         """All equations -> items."""
         wanted = set(self.whole)
+        wanted.update(v for eqn in eqns if is_reduction(eqn) for v in joined(eqn, eqns))
         for eqn in eqns:
             if self.needs_arrays(eqn):
                 first, last = carried(eqn) if self.loopable(eqn) else (0, 0)
@@ -200,13 +214,13 @@ class Planner:
             for which, v in enumerate(eqn.outvars):
                 self.lazy[v] = eqn, which
             return
-        if is_move(eqn) and len(eqn.outvars) == 1 or is_elementwise(eqn):
+        if is_copy(eqn):
+            reads = self.accessed([(v, tokens(v.aval.shape)) for v in eqn.invars])
+            self.append(Copy(eqn), eqn, reads)
+        elif is_move(eqn) and len(eqn.outvars) == 1 or is_elementwise(eqn):
             self.place_map(eqn)
         elif is_reduction(eqn):
             self.place_reduction(eqn)
-        elif is_copy(eqn):
-            reads = self.accessed([(v, tokens(v.aval.shape)) for v in eqn.invars])
-            self.append(Copy(eqn), eqn, reads)
         else:
             item = Loop(eqn) if self.loopable(eqn) else CallOut(eqn)
             through = [(v, tokens(v.aval.shape)) for v in eqn.invars if v in self.lazy]
@@ -233,14 +247,18 @@ class Planner:
         """An equation with one result per element."""
         shape = eqn.outvars[0].aval.shape
         reading = self.reading(eqn, tokens(shape))
+        in_pieces = self.in_pieces
         for at in range(self.earliest(reading), len(self.items)):
             nest = self.items[at]
             if type(nest) is not Nest or len(nest.eqns) >= MAX_EQUATIONS:
+                continue
+            if in_pieces and nest.mode != "map":
                 continue
             if nest.shape == shape:
                 phase = self.fits(nest, reading, row=False)
                 if phase is not None:
                     nest.add(eqn, tokens(shape), phase)
+                    nest.in_pieces |= in_pieces
                     return self.note(at, eqn, reading)
             if nest.mode == "row" and is_row(shape, nest):
                 home = tokens(nest.shape)[: nest.kept] + [ZERO] * (len(shape) - nest.kept)
@@ -251,11 +269,12 @@ class Planner:
                     return self.note(at, eqn, row_reading)
         nest = Nest(shape)
         nest.add(eqn, tokens(shape), 0)
+        nest.in_pieces = in_pieces
         return self.append(nest, eqn, reading)
 
     def reading(self, eqn, idx):
         """What an equation reads to give its element at idx."""
-        self.accesses = []
+        self.accesses, self.in_pieces = [], False
         var = eqn.outvars[0]
         self.lazy[var] = eqn, 0
         read(self, var, idx)
@@ -288,7 +307,7 @@ class Planner:
             nest = self.items[at]
             if type(nest) is not Nest or nest.shape != shape or len(nest.eqns) >= MAX_EQUATIONS:
                 continue
-            if nest.mode != "map" and (nest.mode, nest.axes) != (mode, axes):
+            if nest.mode != "map" and (nest.mode, nest.axes) != (mode, axes) or nest.in_pieces:
                 continue
             phase = self.fits(nest, accesses, row=False)
             if phase is not None:
@@ -309,6 +328,12 @@ def is_row(shape, nest):
     """Whether a shape is that of one element per row of a nest."""
     head, tail = shape[: nest.kept], shape[nest.kept :]
     return head == nest.shape[: nest.kept] and len(shape) <= len(nest.shape) and set(tail) <= {1}
+
+
+def joined(eqn, eqns):
+    """The operand of a reduction if it is joined of pieces: it is better made first."""
+    made = [e for e in eqns if eqn.invars[0] in e.outvars and e.primitive.name in IN_PIECES]
+    return [v for e in made for v in e.outvars]
 
 
 def plan(eqns, whole, loopable):

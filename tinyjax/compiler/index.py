@@ -47,7 +47,9 @@ def affine(ix, start, stride, ctx):
     if (start == 0 and stride == 1) or ix is ZERO and start == 0:
         return ix
     text = ix.text if stride == 1 else f"{ix.text}*{stride}"
-    if start:
+    if start < 0:
+        text = f"({text} - {ctx.size(-start) if start < -4 else -start})"
+    elif start:
         offset = start if start <= 4 else ctx.size(start)
         text = f"{offset}" if ix is ZERO else f"({text} + {offset})"
     return Ix(text, None, ix.uses)
@@ -115,6 +117,65 @@ def dynamic_slice(ctx, eqn, idx, which):
     return read(ctx, x, at)
 
 
+# An array in pieces along one axis: a loop that stays within one piece reads it directly; another
+# loop must ask at every step in which piece it is.
+
+
+def concatenate(ctx, eqn, idx, which):
+    axis, starts = eqn.params["dimension"], [0]
+    for x in eqn.invars:
+        starts.append(starts[-1] + x.aval.shape[axis])
+    pieces = [(a, b, x) for a, b, x in zip(starts, starts[1:], eqn.invars) if b > a]
+    at = ctx.piece(idx[axis], [a for a, _, _ in pieces])
+
+    def element(start, end, x, inside):
+        there = list(idx)
+        if end - start == 1:
+            there[axis] = ZERO
+        elif inside:
+            there[axis] = affine(idx[axis], -start, 1, ctx)
+        else:
+            there[axis] = clamped(idx[axis], start, end - start, ctx)
+        return read(ctx, x, there)
+
+    if at is not None:
+        return element(*pieces[at], True)
+    value = element(*pieces[-1], False)
+    for start, end, x in reversed(pieces[:-1]):
+        test = f"{idx[axis].text} < {ctx.size(end)}"
+        value = ctx.choose(eqn.outvars[0], idx, test, element(start, end, x, False), value)
+    return value
+
+
+def clamped(ix, start, size, ctx):
+    """The index within a piece, moved to its nearest end where the loop is outside of it."""
+    last = f"{ctx.size(size)} - 1"
+    text = f"minimum(maximum({ix.text} - {ctx.size(start)}, 0), {last})"
+    return Ix(ctx.named(ix, text), None, ix.uses)
+
+
+def pad(ctx, eqn, idx, which):
+    x, value = eqn.invars
+    there, tests = list(idx), []
+    for d, (n, (low, high, _)) in enumerate(zip(x.aval.shape, eqn.params["padding_config"])):
+        if not low and not high:
+            continue
+        starts = [0] * (low > 0) + [low] + [low + n] * (high > 0)
+        at = ctx.piece(idx[d], starts)
+        if at is None:
+            text = idx[d].text
+            tests.append(f"({text} >= {ctx.size(low)}) & ({text} < {ctx.size(low + n)})")
+            there[d] = clamped(idx[d], low, n, ctx)
+        elif starts[at] == low and at == (low > 0):
+            there[d] = ZERO if n == 1 else affine(idx[d], -low, 1, ctx)
+        else:
+            return read(ctx, value, [])
+    inside = read(ctx, x, there)
+    if not tests:
+        return inside
+    return ctx.choose(eqn.outvars[0], idx, " & ".join(tests), inside, read(ctx, value, []))
+
+
 def iota(ctx, eqn, idx, which):
     return ctx.iota(eqn, idx[eqn.params["dimension"]])
 
@@ -130,7 +191,10 @@ MOVES = {
     "rev": rev,
     "dynamic_slice": dynamic_slice,
     "iota": iota,
+    "concatenate": concatenate,
+    "pad": pad,
 }
+IN_PIECES = {"concatenate", "pad"}
 
 
 def moves(eqn):
@@ -140,6 +204,11 @@ def moves(eqn):
         return only_ones(eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape)
     if name == "dynamic_slice":
         return all(v.aval.dtype.kind in "iu" for v in eqn.invars[1:])
+    if name == "concatenate":
+        return eqn.outvars[0].aval.size > 0
+    if name == "pad":
+        plain = all(a >= 0 and b >= 0 and c == 0 for a, b, c in eqn.params["padding_config"])
+        return plain and 0 not in eqn.invars[0].aval.shape
     return name in MOVES
 
 

@@ -157,10 +157,10 @@ class Kernel:
         """Begin a loop or branch."""
         self.scopes.append(Scope(header, dims))
 
-    def close(self):
-        """End it."""
+    def close(self, once=None):
+        """End it; a loop that runs once is a line that sets its variable instead."""
         done = self.scopes.pop()
-        self.scope.lines += done.block()
+        self.scope.lines += [once, *done.lines] if once else done.block()
 
     def home(self, idx):
         """The outermost scope in which an index is known."""
