@@ -79,7 +79,6 @@ from tinyjax.primitives.cumulative import (
     cumprod_p,
     cumsum,
     cumsum_p,
-    scan,
 )
 from tinyjax.primitives.dot import (
     Precision,
@@ -317,6 +316,7 @@ from tinyjax.transforms.control import (
     map,
 )
 from tinyjax.transforms.scan import (
+    scan,
     scan_p,
 )
 from tinyjax.transforms.while_loop import (

@@ -53,7 +53,7 @@ class Nonlinear(Cumulative):
         pair = [*primals, *tangents]
         if reverse:
             pair = [rev(p, (axis,)) for p in pair]
-        pair = scan(self.combine, pair, axis)
+        pair = prefix_scan(self.combine, pair, axis)
         if reverse:
             pair = [rev(p, (axis,)) for p in pair]
         return pair
@@ -65,7 +65,7 @@ class Nonlinear(Cumulative):
 # and that gives every second result; combined with the elements between, it gives the others.
 
 
-def scan(combine, pair, axis):
+def prefix_scan(combine, pair, axis):
     """The scan of (elements, tangents) along an axis, in logarithmically many operations."""
     n = pair[0].shape[axis]
     if n < 2:
@@ -73,7 +73,7 @@ def scan(combine, pair, axis):
     even = [slice_in_dim(p, 0, -1, 2, axis) for p in pair]
     odd = [slice_in_dim(p, 1, None, 2, axis) for p in pair]
     (a, s), (b, t) = even, odd
-    odd = scan(combine, list(combine((a, b), (s, t))), axis)
+    odd = prefix_scan(combine, list(combine((a, b), (s, t))), axis)
     before = [slice_in_dim(p, 0, -1, 1, axis) for p in odd] if n % 2 == 0 else odd
     between = [slice_in_dim(p, 2, None, 2, axis) for p in pair]
     (a, s), (b, t) = before, between
