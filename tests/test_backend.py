@@ -517,7 +517,7 @@ def in_a_new_process(code, **environment):
     head = """
         import sys, warnings, numpy as np
         from tinyjax.compiler.backend import compile_kernel
-        source = "def double(x, out):\\n    for i in range(3):\\n        out[i] = x[i] + sin(x[i])\\n"
+        source = "def double(x, out):\\n    for i in range(3):\\n        out[i] = sin(x[i])\\n"
         x, out = np.arange(3, dtype=np.float32), np.zeros(3, np.float32)
         make = lambda: compile_kernel("double", source, ("f32[1]", "f32[1]"))
     """
@@ -539,7 +539,7 @@ def test_without_numba_kernels_run_in_python():
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
             make()(x, out)
-        print(seen[0].category.__name__, "slow" in str(seen[0].message), out[1] == 1 + np.sin(x)[1])
+        print(seen[0].category.__name__, "slow" in str(seen[0].message), out[1] == np.sin(x)[1])
         """,
         TINYJAX_CACHE_DIR="",
     )
@@ -568,7 +568,7 @@ def fresh(expression):
 
 
 def test_a_warm_process_never_imports_numba(folder):
-    code = "make()(x, out)\nprint('numba' in sys.modules, out[2] == x[2] + np.sin(x)[2])"
+    code = "make()(x, out)\nprint('numba' in sys.modules, abs(out[2] - np.sin(x)[2]) < 1e-6)"
     assert in_a_new_process(code, TINYJAX_CACHE_DIR=str(folder.parent)) == ["True", "True"]
     assert in_a_new_process(code, TINYJAX_CACHE_DIR=str(folder.parent)) == ["False", "True"]
 

@@ -90,16 +90,6 @@ def _build(name: str, source: str, codes: tuple[str, ...]) -> Kernel:
     return _load(name, params, stored)
 
 
-def _load(name: str, params: tuple[Param, ...], stored: bytes) -> Kernel:
-    """A callable from what ``_object_code`` made."""
-    from tinyjax.compiler.native import load_kernel
-
-    functions, code = stored.split(b"\n", 1)
-    for target in functions.decode().split():
-        _library_function(target)
-    return load_kernel(code, name, params, _launcher())
-
-
 def _object_code(name: str, source: str, params: tuple[Param, ...]) -> bytes:
     """Compile with the private target: names of library functions, a newline, object code."""
     with _no_garbage_collection():
@@ -112,40 +102,71 @@ def _object_code(name: str, source: str, params: tuple[Param, ...]) -> bytes:
         return " ".join(used(kernel_ir)).encode() + b"\n" + compile_ir(text)
 
 
-def _stored_or_compiled(entry: str, make_ir: Callable[[], str]) -> bytes:
-    """Object code from the disk cache, or of the LLVM IR that ``make_ir`` returns."""
-    from tinyjax.compiler.native import compile_ir
+def _load(name: str, params: tuple[Param, ...], stored: bytes) -> Kernel:
+    """A callable from what ``_object_code`` made."""
+    from tinyjax.compiler.native import load_kernel
 
-    code = cache.load(entry)
-    if code is None:
-        code = compile_ir(make_ir())
-        cache.store(entry, code)
-    return code
+    functions, code = stored.split(b"\n", 1)
+    for target in functions.decode().split():
+        _library_function(target)
+    return load_kernel(code, name, params, _launcher())
+
+
+# ---- code that kernels share --------------------------------------------------------------------
+
+
+def _stored_or_compiled(entry: str, compile_it: Callable[[], bytes]) -> bytes:
+    """An entry of the disk cache, made by ``compile_it`` if it is not there."""
+    stored = cache.load(entry)
+    if stored is None:
+        stored = compile_it()
+        cache.store(entry, stored)
+    return stored
 
 
 @functools.cache
 def _launcher() -> int:
     """Address of the launcher, loaded once per process and compiled once per machine."""
-    from tinyjax.compiler.native import load_symbols
+    from tinyjax.compiler.native import compile_ir, load_symbols
 
-    code = _stored_or_compiled(cache.key("launcher", ()), launcher.launcher_ir)
+    code = _stored_or_compiled(
+        cache.key("launcher", ()), lambda: compile_ir(launcher.launcher_ir())
+    )
     return load_symbols(code, [launcher.LAUNCHER])[0]
 
 
 @functools.cache
 def _library_function(target: str) -> None:
     """Load a function of the mathematical library, so that kernels loaded later find it."""
+    from tinyjax.compiler.native import compile_ir, publish, publish_lazily
 
-    from tinyjax.compiler.native import publish
+    def compile_it() -> bytes:
+        from tinyjax.compiler.vector_library import cells_of, library_ir, versions_of
 
-    def make_ir() -> str:
-        from tinyjax.compiler.vector_library import library_ir
+        header = " ".join(versions_of(target)) + "\n" + " ".join(cells_of(target)) + "\n"
+        return header.encode() + compile_ir(library_ir(target))
 
-        return library_ir(target)
+    stored = _stored_or_compiled(cache.key(target, ("library",)), compile_it)
+    versions, cells, code = stored.split(b"\n", 2)
+    for cell in cells.decode().split():
+        publish_lazily(cell, functools.partial(_huge_function, cell))
+    publish(code, versions.decode().split())
 
-    code = _stored_or_compiled(cache.key(target, ("library",)), make_ir)
-    publish(code, [target, *(f"{target}.v{lanes}" for lanes in launcher.LANES)])
 
+def _huge_function(cell: str) -> int:
+    """Address of sin, cos or tan for huge arguments, compiled when the first one is met."""
+    from tinyjax.compiler.native import compile_ir, load_symbols
+
+    def compile_it() -> bytes:
+        from tinyjax.compiler.vector_library import huge_ir
+
+        return compile_ir(huge_ir(cell))
+
+    code = _stored_or_compiled(cache.key(cell, ("huge",)), compile_it)
+    return load_symbols(code, [f"{cell}.function"])[0]
+
+
+# ---- fall-backs ---------------------------------------------------------------------------------
 
 _PROBE = "def probe(x, out):\n    for i in range(x.size):\n        out[i] = exp(x[i]) + x[0]\n"
 

@@ -25,7 +25,7 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
-from tinyjax.compiler import complex_words, vector_library, vector_math, vector_special, vector_trig
+from tinyjax.compiler import complex_words, vector_library, vector_math, vector_special
 from tinyjax.compiler.complex_words import PART
 from tinyjax.compiler.operators import (
     div,
@@ -56,7 +56,7 @@ from tinyjax.compiler.word_table import (
     settle,
 )
 
-__all__ = ["INTRINSICS", "OPERATORS", "Intrinsic", "bf16_bits"]
+__all__ = ["INTRINSICS", "OPERATORS", "Intrinsic", "bf16_bits", "f16_bits", "f16_value"]
 
 # ---- casts --------------------------------------------------------------------------------------
 
@@ -215,27 +215,32 @@ INTRINSICS["integer_pow"] = Intrinsic(
 # ---- mathematics --------------------------------------------------------------------------------
 
 
-INLINE = {
-    vector_math: (
-        "exp", "exp2", "expm1", "log", "log2", "log1p",
-        "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "logistic",
-    ),
-    vector_trig: ("atan",),
-    vector_special: ("erf", "rsqrt"),
-}  # fmt: skip
-for _module, _words in INLINE.items():
-    for _name in _words:
-        define(_name, 1, is_float, getattr(_module, _name))
-for _name, (_, _arity) in vector_library.FUNCTIONS.items():
+INLINE = {"exp": vector_math.exp, "exp2": vector_math.exp2, "rsqrt": vector_special.rsqrt}
+for _name, _emit in INLINE.items():  # short, or too frequent to pay for a call
+    define(_name, 1, is_float, _emit)
+for _name in vector_library.FUNCTIONS:
+    _arity = vector_library.ARITY.get(_name, 1)
     define(_name, _arity, is_float, functools.partial(vector_library.call, _name))
+
 
 # ---- halves and complex numbers -----------------------------------------------------------------
 
 
-def _round_f16(x: Num) -> Num:
-    """A float32 rounded to float16's precision and range."""
-    builder, half = x.builder, ir.HalfType()
-    return x.new(builder.fpext(builder.fptrunc(x.value, half), ir.FloatType()))
+def f16_bits(x: Num) -> Num:
+    """The float16 nearest to a float32 (ties to even), in the low bits of a u32."""
+    bits = x.bits(signed=False)
+    a, sign = bits & 0x7FFFFFFF, (bits >> 16) & 0x8000
+    normal = (a + (0xC8000FFF + ((a >> 13) & 1))) >> 13  # rebias the exponent by 15 - 127, round
+    subnormal = (x.abs() + 0.5).bits(signed=False) - 0x3F000000  # the addition rounds
+    special = where(a > 0x7F800000, a.const(0x7E00), 0x7C00)
+    return where(a >= 0x47800000, special, where(a < 0x38800000, subnormal, normal)) | sign
+
+
+def f16_value(h: Num) -> Num:
+    """The float32 equal to a float16 given in the low bits of a u32."""
+    a = h & 0x7FFF
+    finite = ((a << 13).as_float() * 2.0**112).bits(signed=False)
+    return (where(a >= 0x7C00, (a << 13) | 0x7F800000, finite) | ((h & 0x8000) << 16)).as_float()
 
 
 def bf16_bits(x: Num) -> Num:
@@ -250,7 +255,7 @@ def _round_bf16(x: Num) -> Num:
     return (bf16_bits(x) << 16).as_float()
 
 
-INTRINSICS["f16"] = Intrinsic("f16", 1, lambda _: "f32", lambda x: _round_f16(x.to("f32")))
+INTRINSICS["f16"] = Intrinsic("f16", 1, lambda _: "f32", lambda x: f16_value(f16_bits(x.to("f32"))))
 INTRINSICS["bf16"] = Intrinsic("bf16", 1, lambda _: "f32", lambda x: _round_bf16(x.to("f32")))
 
 

@@ -21,7 +21,6 @@ from tinyjax.compiler.signature import Param
 
 LAUNCHER = "tinyjax_launcher"
 KERNEL = "tinyjax_kernel"
-LANES = (2, 4, 8, 16)  # SIMD versions of every library function
 
 HEAD = object.__basicsize__  # size of PyObject: NumPy's fields follow
 DATA, NDIM, SHAPE, FLAGS = HEAD, HEAD + 8, HEAD + 16, HEAD + 48

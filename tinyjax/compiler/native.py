@@ -44,6 +44,16 @@ def host_features() -> str:
     return features + ",-prefer-256-bit" if "+avx512f" in features else features
 
 
+@functools.cache
+def register_bits() -> int:
+    """Width of a SIMD register."""
+    features = host_features()
+    for feature, bits in (("+avx512f", 512), ("+avx", 256)):
+        if feature in features:
+            return bits
+    return 128
+
+
 def machine_key() -> str:
     """A text that changes whenever object code compiled elsewhere must not be loaded here."""
     return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {host_features()}"
@@ -105,6 +115,26 @@ def publish(code: bytes, symbols: Sequence[str]) -> None:
     """Load an object file and let those loaded later refer to its functions."""
     for symbol, address in zip(symbols, load_symbols(code, symbols), strict=True):
         llvm.add_symbol(symbol, address)
+
+
+def publish_lazily(symbol: str, address: Callable[[], int]) -> None:
+    """Let object files refer to a pointer to a function of one float64 that is found when called.
+
+    The pointer first leads to a Python function, which replaces it with what ``address`` returns.
+    """
+    kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
+    cell = ctypes.c_void_p()
+
+    def first_call(x: float) -> float:
+        found = address()
+        cell.value = found
+        return kind(found)(x)
+
+    callback = kind(first_call)
+    cell.value = ctypes.cast(callback, ctypes.c_void_p).value
+    _alive.extend((cell, callback))
+    with _lock:
+        llvm.add_symbol(symbol, ctypes.addressof(cell))
 
 
 def load_kernel(

@@ -36,7 +36,14 @@ from numba.core.typing.context import BaseContext as TypingBase
 from numba.cpython import rangeobj, slicing, tupleobj  # noqa: F401  (register their lowering)
 
 from tinyjax.compiler.complex_words import PART, join, split, to_complex
-from tinyjax.compiler.intrinsics import INTRINSICS, OPERATORS, Intrinsic, bf16_bits
+from tinyjax.compiler.intrinsics import (
+    INTRINSICS,
+    OPERATORS,
+    Intrinsic,
+    bf16_bits,
+    f16_bits,
+    f16_value,
+)
 from tinyjax.compiler.signature import Param, is_complex
 from tinyjax.compiler.vector_ir import Num
 
@@ -322,7 +329,7 @@ def _address(builder, kind: Buffer, data, lengths, indices):
 
 
 STORAGE = {
-    "bool": ir.IntType(8), "f16": ir.HalfType(), "bf16": ir.IntType(16),
+    "bool": ir.IntType(8), "f16": ir.IntType(16), "bf16": ir.IntType(16),
     "f32": ir.FloatType(), "f64": ir.DoubleType(),
     **{f"{sign}{bits}": ir.IntType(bits) for sign in "iu" for bits in (8, 16, 32, 64)},
     "c64": ir.LiteralStructType([ir.FloatType()] * 2),
@@ -361,10 +368,9 @@ def _load(builder, code: str, pointer):
     value = builder.load(pointer)
     if code == "bool":
         return builder.trunc(value, ir.IntType(1))
-    if code == "f16":
-        return builder.fpext(value, ir.FloatType())
-    if code == "bf16":
-        return (Num(builder, builder.zext(value, ir.IntType(32)), "u32") << 16).as_float().value
+    if code in ("f16", "bf16"):
+        bits = Num(builder, builder.zext(value, ir.IntType(32)), "u32")
+        return (f16_value(bits) if code == "f16" else (bits << 16).as_float()).value
     return value
 
 
@@ -378,10 +384,9 @@ def _store(builder, code: str, value, pointer):
         return
     if code == "bool":
         value = builder.zext(value, ir.IntType(8))
-    elif code == "f16":
-        value = builder.fptrunc(value, ir.HalfType())
-    elif code == "bf16":
-        value = builder.trunc(bf16_bits(Num(builder, value, "f32")).value, ir.IntType(16))
+    elif code in ("f16", "bf16"):
+        bits = (f16_bits if code == "f16" else bf16_bits)(Num(builder, value, "f32"))
+        value = builder.trunc(bits.value, ir.IntType(16))
     builder.store(value, pointer)
 
 

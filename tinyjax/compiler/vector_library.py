@@ -14,8 +14,9 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
-from tinyjax.compiler import vector_special, vector_trig
-from tinyjax.compiler.launcher import LANES
+from tinyjax.compiler import vector_math, vector_special, vector_trig
+from tinyjax.compiler.native import register_bits
+from tinyjax.compiler.signature import BITS
 from tinyjax.compiler.vector_ir import Num, llvm_type
 
 _SYMBOL = re.compile(r'@"?(tinyjax\.math\.\w+\.f\d\d)"?\(')
@@ -23,16 +24,24 @@ _ATTRIBUTE = "vector-function-abi-variant"
 
 # ---- the functions ------------------------------------------------------------------------------
 
-Function = tuple[Callable[..., Num], int]  # implementation and number of arguments
-FUNCTIONS: dict[str, Function] = {
-    **{name: (getattr(vector_trig, name), 1) for name in ("asin", "acos")},
-    **{name: (getattr(vector_special, name), 1) for name in ("erfc", "erf_inv", "cbrt")},
-    "atan2": (vector_trig.atan2, 2),
-    "pow": (vector_special.pow, 2),
-    **{name: (getattr(vector_trig, name), 1) for name in ("sin", "cos", "tan")},
+FUNCTIONS: dict[str, Callable[..., Num]] = {
+    name: getattr(module, name)
+    for module, names in {
+        vector_math: "expm1 log log2 log1p sinh cosh tanh asinh acosh atanh logistic",
+        vector_trig: "sin cos tan asin acos atan atan2",
+        vector_special: "erf erfc erf_inv cbrt pow",
+    }.items()
+    for name in names.split()
 }
+ARITY = {"atan2": 2, "pow": 2}  # the others take one argument
 PERIODIC = ("sin", "cos", "tan")
-HUGE = {"f32": 2.0**40, "f64": 2.0**20}  # where the fast reduction of an angle ends
+HUGE = 2.0**20  # where the fast reduction of an angle ends
+
+
+def lanes_of(code: str) -> tuple[int, ...]:
+    """How many SIMD lanes the versions of a function have: a register, and half of one."""
+    full = register_bits() // BITS[code]
+    return (full // 2, full) if full > 2 else (full,)
 
 
 def symbol(name: str, code: str, lanes: int = 0) -> str:
@@ -67,17 +76,18 @@ def with_vector_versions(kernel_ir: str) -> str:
     kept = []
     for number, target in enumerate(used(kernel_ir)):
         code = target[-3:]
+        versions = lanes_of(code)
         scalar = "float" if code == "f32" else "double"
         declared = re.search(rf'declare \w+ @"?{re.escape(target)}"?\(.*\)', kernel_ir)
         assert declared is not None
         arity = declared[0].count(scalar) - 1
         kernel_ir = kernel_ir.replace(declared[0], f"{declared[0]} #{900 + number}")
-        mapping = ",".join(f"_ZGV_LLVM_N{n}{'v' * arity}_{target}({target}.v{n})" for n in LANES)
+        mapping = ",".join(f"_ZGV_LLVM_N{n}{'v' * arity}_{target}({target}.v{n})" for n in versions)
         lines.append(
             f"attributes #{900 + number} = "
             f'{{ nounwind willreturn memory(none) "{_ATTRIBUTE}"="{mapping}" }}'
         )
-        for n in LANES:
+        for n in versions:
             vector = f"<{n} x {scalar}>"
             lines.append(
                 f'declare {vector} @"{target}.v{n}"({", ".join([vector] * arity)}) '
@@ -95,71 +105,81 @@ def with_vector_versions(kernel_ir: str) -> str:
 # ---- the library's side -------------------------------------------------------------------------
 
 
+def versions_of(target: str) -> list[str]:
+    """The symbols that the object file of the function ``target`` defines."""
+    return [target, *(f"{target}.v{lanes}" for lanes in lanes_of(target[-3:]))]
+
+
 def library_ir(target: str) -> str:
     """LLVM IR of all versions of the function whose scalar version is named ``target``."""
     name, code = target.split(".")[2:]
     module = ir.Module(target)
-    slow = _define_slow(module, name, code) if name in PERIODIC else None
-    for lanes in (0, *LANES):
+    for lanes in (0, *lanes_of(code)):
         kind = llvm_type(code, lanes)
-        implementation, arity = FUNCTIONS[name]
-        function = ir.Function(
-            module, ir.FunctionType(kind, [kind] * arity), symbol(name, code, lanes)
-        )
+        parameters = [kind] * ARITY.get(name, 1)
+        function = ir.Function(module, ir.FunctionType(kind, parameters), symbol(name, code, lanes))
         builder = ir.IRBuilder(function.append_basic_block("entry"))
         operands = [Num(builder, argument, code) for argument in function.args]
-        result = implementation(*operands)
-        if slow is not None:
-            result = _repair_huge(operands[0], result, slow)
+        result = FUNCTIONS[name](*operands)
+        if name in PERIODIC:
+            result = _repair_huge(name, operands[0], result)
         builder.ret(result.value)
     return str(module)
 
 
-def _define_slow(module: ir.Module, name: str, code: str) -> ir.Function:
-    """The scalar version for huge arguments."""
-    kind = llvm_type(code)
-    function = ir.Function(module, ir.FunctionType(kind, [kind]), f"{name}.slow")
-    function.linkage = "internal"
-    function.attributes.add("noinline")
+def huge_cell(name: str) -> str:
+    """The linker's name of the pointer to sin, cos or tan of huge arguments."""
+    return f"tinyjax.huge.{name}"
+
+
+def cells_of(target: str) -> list[str]:
+    """The pointers that the object file of the function ``target`` reads."""
+    name = target.split(".")[2]
+    return [huge_cell(name)] if name in PERIODIC else []
+
+
+def huge_ir(cell: str) -> str:
+    """LLVM IR of the function behind such a pointer, on one float64."""
+    module = ir.Module(cell)
+    double = llvm_type("f64")
+    function = ir.Function(module, ir.FunctionType(double, [double]), f"{cell}.function")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    x = Num(builder, function.args[0], code).to("f64")
-    builder.ret(vector_trig.of_huge(name, x).to(code).value)
-    return function
+    x = Num(builder, function.args[0], "f64")
+    builder.ret(vector_trig.of_huge(cell.split(".")[2], x).value)
+    return str(module)
 
 
-def _repair_huge(x: Num, result: Num, slow: ir.Function) -> Num:
-    """``result``, recomputed by ``slow`` in the lanes where ``x`` is finite and huge."""
+def _repair_huge(name: str, x: Num, result: Num) -> Num:
+    """``result``, with lanes recomputed where ``x`` is finite and huge (a branch rarely taken)."""
     builder = x.builder
     a = x.abs()
-    huge = (a >= HUGE[x.code]) & (a < float("inf"))
-    lanes = x.lanes
-    if not lanes:
-        with builder.if_else(huge.value, likely=False) as (then, otherwise):
-            with then:
-                exact = builder.call(slow, [x.value])
-                from_slow = builder.block
-            with otherwise:
-                from_fast = builder.block
-        choice = builder.phi(result.value.type)
-        choice.add_incoming(exact, from_slow)
-        choice.add_incoming(result.value, from_fast)
-        return x.new(choice)
-    mask = builder.bitcast(huge.value, ir.IntType(lanes))
+    huge = (a >= HUGE) & (a < float("inf"))
     slot = builder.alloca(result.value.type)
     builder.store(result.value, slot)
+    if not x.lanes:
+        with builder.if_then(huge.value, likely=False):
+            builder.store(_call_huge(name, x).value, slot)
+        return x.new(builder.load(slot))
+    mask = builder.bitcast(huge.value, ir.IntType(x.lanes))
     with builder.if_then(
         builder.icmp_unsigned("!=", mask, ir.Constant(mask.type, 0)), likely=False
     ):
-        index = ir.IntType(32)
-        for lane in range(lanes):
-            with builder.if_then(
-                builder.extract_element(huge.value, ir.Constant(index, lane)), likely=False
-            ):
-                exact = builder.call(
-                    slow, [builder.extract_element(x.value, ir.Constant(index, lane))]
-                )
-                updated = builder.insert_element(
-                    builder.load(slot), exact, ir.Constant(index, lane)
-                )
+        for k in range(x.lanes):
+            lane = ir.Constant(ir.IntType(32), k)
+            with builder.if_then(builder.extract_element(huge.value, lane), likely=False):
+                exact = _call_huge(name, x.new(builder.extract_element(x.value, lane)))
+                updated = builder.insert_element(builder.load(slot), exact.value, lane)
                 builder.store(updated, slot)
     return x.new(builder.load(slot))
+
+
+def _call_huge(name: str, x: Num) -> Num:
+    """A call through the pointer that the backend keeps to the function for huge arguments."""
+    builder, double = x.builder, llvm_type("f64")
+    pointer = ir.FunctionType(double, [double]).as_pointer()
+    module = builder.module
+    cell = module.globals.get(huge_cell(name)) or ir.GlobalVariable(
+        module, pointer, huge_cell(name)
+    )
+    wide = x.to("f64")
+    return wide.new(builder.call(builder.load(cell), [wide.value])).to(x.code)

@@ -32,7 +32,7 @@ def _quadrant(x: Num) -> tuple[Num, Num]:
     if x.code == "f32":
         wide = x.to("f64")
         n, q = round_to_int(wide * TWO_OVER_PI)
-        r = n.muladd(-6.123233995736766e-17, n.muladd(-1.5707963267948966, wide))
+        r = n.muladd(-HALF_PI_PARTS[1], n.muladd(-HALF_PI_PARTS[0], wide))
         return r.to("f32"), q.to("i32")
     n, q = round_to_int(x * TWO_OVER_PI)
     for (
