@@ -282,6 +282,8 @@ PROPERTIES = {
     "imag": ufuncs.imag,
     "at": IndexUpdate,
     "flat": flat,
+    "nbytes": lambda self: self.size * self.dtype.itemsize,
+    "itemsize": lambda self: self.dtype.itemsize,
 }
 
 # ---- installation -------------------------------------------------------------------------------

@@ -396,12 +396,7 @@ def tri(N, M=None, k=0, dtype=None):
     shape = (N, N if M is None else M)
     rows = lax.add(lax.broadcasted_iota(np.int32, shape, 0), convert(k, np.dtype(np.int32)))
     below = lax.ge(rows, lax.broadcasted_iota(np.int32, shape, 1))
-    return lax.convert_element_type_p.bind(below, **cast_params(dtype))
-
-
-def cast_params(dtype):
-    """The parameters of a conversion that a jaxpr shows even if it changes nothing."""
-    return {"new_dtype": dtype, "weak_type": False}
+    return convert(below, dtype)
 
 
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):

@@ -314,8 +314,10 @@ def gather_plan(items, shape, wrap):
     items = expand_ellipsis(items, shape)
     scalar_masks = [n for n, item in enumerate(items) if item.kind == MASK]
     items, shape = expand_scalar_masks(items, shape)
+    arrays = {id(i.value): lift(i.value) for i in items if isinstance(i.value, np.ndarray)}
     if wrap:
-        items = [wrap_negative(item, shape) for item in items]
+        items = [wrap_negative(item, shape, arrays) for item in items]
+    items = [item._replace(value=arrays.get(id(item.value), item.value)) for item in items]
     return Gatherer(items, shape, contiguous, scalar_masks).plan()
 
 
@@ -334,8 +336,8 @@ def expand_scalar_masks(items, shape):
     return out, tuple(shape)
 
 
-def wrap_negative(item, shape):
-    """Negative indices count from the end."""
+def wrap_negative(item, shape, arrays):
+    """Negative indices count from the end. arrays: id of a NumPy array -> the Array it becomes."""
     if item.kind not in (INT, ARRAY):
         return item
     size, i = shape[item.axes[0]], item.value
@@ -343,9 +345,9 @@ def wrap_negative(item, shape):
         return item._replace(value=i + size if i < 0 else i)
     if dtypes.issubdtype(i.dtype, np.unsignedinteger):
         return item
-    negative, i = i < 0, lift(i)
+    negative, i = i < 0, arrays.get(id(i), i)
     size = Array(np.asarray(size, i.dtype), literal=True)
-    return item._replace(value=lax.select(lift(negative), lax.add(i, size), i))
+    return item._replace(value=lax.select(negative, lax.add(i, size), i))
 
 
 class Gatherer:

@@ -68,9 +68,10 @@ def diagflat(v, k=0):
     """A matrix with the flat array on its k-th diagonal."""
     v = ravel(v)
     n = len(v) + abs(k)
+    out = zeros(n * n, dtype=v.dtype)
     i = arange(0, n - abs(k))
     flat = i + k + i * n if k >= 0 else i + (i - k) * n
-    return IndexUpdate(zeros(n * n, dtype=v.dtype))[flat].set(v).reshape(n, n)
+    return IndexUpdate(out)[flat].set(v).reshape(n, n)
 
 
 @subprogram(static_argnames=("axis1", "axis2", "dtype"))
