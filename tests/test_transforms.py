@@ -2,7 +2,7 @@
 
 import pytest
 from programs import PROGRAMS
-from worlds import OURS, ORACLE, attempt, compare, compare_errors
+from worlds import ORACLE, OURS, attempt, compare, compare_errors
 
 # `make check` runs the other modes
 SLOW = ("grad_grad", "deep", "grad_vmaps", "hessian", "jvp_jvp", "outside")

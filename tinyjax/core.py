@@ -32,11 +32,12 @@ class Primitive:
     transpose(ct, *args, **params) -> [ct | Zero | None]  iff linear; Undef at linear operands
     batch(axis, vals, dims, /, **params) -> out, dims   the operation on a whole batch
     dce(eqn, used) -> eqn                               optional: drop unused parts of inner jaxprs
+    lower(args, **params) -> args, params               optional: a simpler form, for the compiler
     kernel                                              how the compiler prints it (compiler/)
     """
 
     multi = high = collective = callables = bilinear = reverse_only = effectful = False
-    dce = eager = kernel = None
+    dce = eager = kernel = lower = None
     hidden: tuple = ()  # parameters that jaxprs do not print
     printed: dict = {}  # constant parameters that JAX prints and tinyjax does not need
 

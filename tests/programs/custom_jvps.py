@@ -43,9 +43,7 @@ def custom_jvp_rule_with_jit(jax, x):
 def custom_jvp_rule_with_cond(jax, x):
     def rule(primals, tangents):
         a, b = primals
-        tangent = jax.lax.cond(
-            a > 0.5, lambda s, u: s * b * 3.0 + u, lambda s, u: s - u, *tangents
-        )
+        tangent = jax.lax.cond(a > 0.5, lambda s, u: s * b * 3.0 + u, lambda s, u: s - u, *tangents)
         return jax.numpy.sin(a) * b, tangent
 
     return scaled_sine(jax, rule)(x, x * 0.9)

@@ -53,9 +53,7 @@ def custom_vjp_in_scan(jax, x):
 
 @scalar(REVERSE)
 def custom_vjp_in_cond(jax, x):
-    return jax.lax.cond(
-        x > 0.5, lambda x: scaled_product(jax)(x, x), lambda x: x * 2.0, x
-    )
+    return jax.lax.cond(x > 0.5, lambda x: scaled_product(jax)(x, x), lambda x: x * 2.0, x)
 
 
 @scalar(REVERSE)

@@ -98,8 +98,12 @@ def fori_bounds_and_types(jax):
         lax.fori_loop(jnp.uint8(1), jnp.uint8(4), lambda i, total: total + i, jnp.uint8(0)),
         jax.jit(lambda n: lax.fori_loop(0, n, lambda i, x: x * 2.0, 1.0))(6),
         jax.vmap(lambda n: lax.fori_loop(0, n, lambda i, x: x + i, 0))(jnp.arange(4)),
-        lax.fori_loop(0, 3, lambda i, d: {"a": d["a"] + i, "b": (d["b"][0] * 2,)},
-                      {"a": jnp.int32(1), "b": (jnp.float32(1.5),)}),
+        lax.fori_loop(
+            0,
+            3,
+            lambda i, d: {"a": d["a"] + i, "b": (d["b"][0] * 2,)},
+            {"a": jnp.int32(1), "b": (jnp.float32(1.5),)},
+        ),
     )
 
 

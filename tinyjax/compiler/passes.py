@@ -36,8 +36,8 @@ def prepare(jaxpr):
 CALLS = {
     "jit": "jaxpr",
     "closed_call": "jaxpr",
-    "custom_jvp_call": "fun",
-    "custom_vjp_call": "fun",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
 }
 BARRIERS = {"checkpoint": "jaxpr", "remat": "jaxpr", "remat2": "jaxpr"}
 
@@ -71,6 +71,9 @@ class Flattener:
 
         for eqn in jaxpr.eqns:
             invars = list(map(read, eqn.invars))
+            if eqn.primitive.lower:
+                invars, params = eqn.primitive.lower(invars, **eqn.params)
+                eqn = eqn.replace(params=params)
             inner, barrier = called(eqn)
             if inner is not None:
                 self.regions += barrier

@@ -15,7 +15,7 @@ from tinyjax.primitives.slicing import dynamic_index_in_dim
 from tinyjax.transforms.batching import fronts
 from tinyjax.transforms.call import fill, known, masks, undefs
 from tinyjax.transforms.flat import fun_name, lift_args
-from tinyjax.transforms.loops import Loop, trace_fun, type_differences
+from tinyjax.transforms.loops import Loop, forwarding, trace_fun, type_differences
 from tinyjax.transforms.programs import (
     batch_jaxpr,
     jvp_jaxpr,
@@ -26,7 +26,7 @@ from tinyjax.transforms.programs import (
 from tinyjax.transforms.stage import dce, prune, stage_closed, used_inputs
 from tinyjax.transforms.while_loop import while_p
 from tinyjax.tree_util import tree_flatten, tree_unflatten
-from tinyjax.util import split_list, take
+from tinyjax.util import split_list, spread, take
 
 # ---- programs -----------------------------------------------------------------------------------
 
@@ -105,7 +105,9 @@ class Cond(Loop):
     program = "branches"
 
     def impl(self, index, *xs, branches):
-        return run(branches[min(max(int(index.npy), 0), len(branches) - 1)], *xs)
+        outs = run(branches[min(max(int(index.npy), 0), len(branches) - 1)], *xs)
+        weak = [a.weak_type for a in branches[0].out_avals]  # branches may differ in it
+        return [o if o.weak_type == w else Array(o.npy, w) for o, w in zip(outs, weak)]
 
     def eager(self, index, *xs, branches):
         return self.impl(index, *xs, branches=branches)
@@ -243,7 +245,8 @@ def cond(pred, true_fun, false_fun, *operands, operand=None):
     if value.dtype != np.bool_:
         value = convert(value, np.dtype(bool)) if value.literal else value != 0
     index = convert(value, np.dtype(np.int32))
-    return choose(index, [false_fun, true_fun], operands, ("false_fun", "true_fun"))
+    branches, names = [true_fun, false_fun], ("true_fun", "false_fun")
+    return choose(index, branches, operands, names, true_first=True)
 
 
 def lift_pred(pred):
@@ -294,8 +297,8 @@ def switch(index, branches, *operands, operand=None):
     return choose(value, branches, operands, [f"branch {i}" for i in range(len(branches))])
 
 
-def choose(index, branches, operands, names):
-    """Trace all branches with common operands, and bind."""
+def choose(index, branches, operands, names, true_first=False):
+    """Trace all branches with common operands, and bind. true_first: they are those of cond."""
     leaves, in_tree = tree_flatten(operands)
     xs = lift_args(leaves, "cond", "operand")
     avals = [x.aval for x in xs]
@@ -307,22 +310,25 @@ def choose(index, branches, operands, names):
         )
         if differences:
             raise TypeError(
-                f"{names[-1]} and {names[0]} output must have identical types, but they differ:\n"
+                f"{names[0]} and {names[-1]} output must have identical types, but they differ:\n"
                 + "\n".join(differences)
             )
-    captured = [c for _, cs, _ in traced for c in cs]
-    programs = tuple(
-        with_all_captured(jaxpr, i, [cs for _, cs, _ in traced])
-        for i, (jaxpr, _, _) in enumerate(traced)
-    )
-    outs = cond_p.bind(index, *captured, *xs, branches=programs)
-    return tree_unflatten(tree, outs)
+    captured = list({id(c): c for _, cs, _ in traced for c in cs}.values())
+    programs = [with_all_captured(jaxpr, cs, captured) for jaxpr, cs, _ in traced]
+    inputs, same = [*captured, *xs], same_in_all(programs)
+    keep = [i is None for i in same]
+    programs = [p.replace(outvars=take(p.outvars, keep)) for p in programs]
+    outs = cond_p.bind(index, *inputs, branches=tuple(programs[::-1] if true_first else programs))
+    return tree_unflatten(tree, spread(outs, keep, lambda i: inputs[same[i]]))
 
 
-def with_all_captured(jaxpr, i, captured):
-    """The program of branch i, taking the captured values of all branches."""
-    own, rest = split_list(jaxpr.invars, len(captured[i]))
-    invars = []
-    for j, values in enumerate(captured):
-        invars += own if i == j else [Var(c.aval) for c in values]
-    return jaxpr.replace(invars=invars + rest)
+def with_all_captured(jaxpr, own, captured):
+    """The program of a branch, taking the captured values of all branches."""
+    vars_of = dict(zip(map(id, own), jaxpr.invars))
+    invars = [vars_of[id(c)] if id(c) in vars_of else Var(c.aval) for c in captured]
+    return jaxpr.replace(invars=invars + jaxpr.invars[len(own) :])
+
+
+def same_in_all(programs):
+    """For each output the number of the input that it is in every branch, or None."""
+    return [s[0] if len(set(s)) == 1 else None for s in zip(*map(forwarding, programs))]

@@ -37,8 +37,12 @@ class Custom(Higher):
     """num_consts: how many first operands are values that call_jaxpr captured when staged."""
 
     callables = True
-    hidden = ("num_consts", "trace")
+    hidden = ("trace",)
     printed = {"symbolic_zeros": False}
+
+    def shown_params(self, params):
+        """num_consts prints if there are any."""
+        return [(k, v) for k, v in super().shown_params(params) if k != "num_consts" or v]
 
     def impl(self, *args, call_jaxpr, **_):
         return call(call_jaxpr, *args)

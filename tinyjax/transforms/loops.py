@@ -42,6 +42,12 @@ def trace_fun(f, avals, in_tree, name=None):
     return jaxpr, captured, flat.out_tree
 
 
+def forwarding(jaxpr):
+    """For each output the number of the input that it is, or None."""
+    place = {v: i for i, v in enumerate(jaxpr.invars)}
+    return [place.get(v) for v in jaxpr.outvars]
+
+
 # ---- comparing types of carries and branches ----------------------------------------------------
 
 

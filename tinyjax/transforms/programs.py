@@ -123,10 +123,10 @@ def spread_cts(cts, nz, args):
 
 
 @memo
-def batch_jaxpr(jaxpr, axis, dims, force=None):
+def batch_jaxpr(jaxpr, axis, dims, force=None, at=0):
     """dims: a batch dimension or None per input -> jaxpr, and dims of its outputs.
 
-    force: a mask of outputs that must be batched, with every batched output at dimension 0;
+    force: a mask of outputs that must be batched, with every batched output at dimension `at`;
     None leaves the outputs' dimensions as they come.
     """
     out_dims = None
@@ -137,7 +137,7 @@ def batch_jaxpr(jaxpr, axis, dims, force=None):
         if force is None:
             return vals
         found = out_dims
-        out_dims = [0 if w or d is not None else None for w, d in zip(force, found)]
+        out_dims = [at if w or d is not None else None for w, d in zip(force, found)]
         return [move_to(axis, v, d, w) for v, d, w in zip(vals, found, out_dims)]
 
     avals = [batched_aval(axis, a, d) for a, d in zip(jaxpr.in_avals, dims)]

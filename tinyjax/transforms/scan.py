@@ -20,7 +20,13 @@ from tinyjax.primitives.linear import (
 from tinyjax.transforms.ad import transpose
 from tinyjax.transforms.call import fill, known, masks, undefs
 from tinyjax.transforms.flat import lift_args
-from tinyjax.transforms.loops import Loop, promote_weak, trace_fun, type_differences
+from tinyjax.transforms.loops import (
+    Loop,
+    forwarding,
+    promote_weak,
+    trace_fun,
+    type_differences,
+)
 from tinyjax.transforms.programs import batch_jaxpr, jvp_jaxpr, linearize_jaxpr
 from tinyjax.transforms.stage import dce, dce_pruned, stage_closed
 from tinyjax.tree_util import (
@@ -360,17 +366,43 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1, _split_transpos
             "differ:\n" + "\n".join(differences) + "\nRevise the scan body so that all output "
             "types match the types of the carry it was given."
         )
-    outs = scan_p.bind(
-        *[*captured, *carry, *xs_vals],
-        jaxpr=jaxpr,
+    outs = bind_forwarding(
+        jaxpr,
+        captured,
+        carry,
+        xs_vals,
         length=length,
-        num_carry=len(carry),
-        num_consts=len(captured),
         reverse=bool(reverse),
         unroll=1 if unroll is True else int(unroll),
     )
     carry, ys = split_list(outs, len(carry))
     return tree_unflatten(init_tree, carry), tree_unflatten(y_tree, ys)
+
+
+def bind_forwarding(jaxpr, consts, carry, xs, **params):
+    """Bind without what needs no loop: a carry that never changes becomes a constant, a y that is
+    an x is that x."""
+    n = len(consts)
+    sources = forwarding(jaxpr)
+    fixed = [source == n + i for i, source in enumerate(sources[: len(carry)])]
+    copied = [s is not None and s >= n + len(carry) for s in sources[len(carry) :]]
+    const_vars, carry_vars, x_vars = split_list(jaxpr.invars, n, len(carry))
+    carry_outs, y_outs = split_list(jaxpr.outvars, len(carry))
+    body = jaxpr.replace(
+        invars=[*take(carry_vars, fixed), *const_vars, *drop(carry_vars, fixed), *x_vars],
+        outvars=[*drop(carry_outs, fixed), *drop(y_outs, copied)],
+    )
+    outs = scan_p.bind(
+        *[*take(carry, fixed), *consts, *drop(carry, fixed), *xs],
+        jaxpr=body,
+        num_carry=fixed.count(False),
+        num_consts=n + sum(fixed),
+        **params,
+    )
+    moving, ys = split_list(outs, fixed.count(False))
+    carry_out = spread(moving, [not f for f in fixed], lambda i: carry[i])
+    x_of = [s - n - len(carry) if c else None for s, c in zip(sources[len(carry) :], copied)]
+    return carry_out + spread(ys, [not c for c in copied], lambda i: xs[x_of[i]])
 
 
 def scan_length(xs, vals, length):

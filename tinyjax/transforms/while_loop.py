@@ -6,17 +6,29 @@ from tinyjax import dtypes
 from tinyjax.array import Array, lift
 from tinyjax.core import Tracer, Var, Zero, memo, run
 from tinyjax.primitives.elementwise import add, lt, select_n
-from tinyjax.primitives.linear import broadcast, broadcast_in_dim, convert, instantiate
+from tinyjax.primitives.linear import (
+    batched_front,
+    broadcast_in_dim,
+    convert,
+    instantiate,
+    moveaxis,
+)
 from tinyjax.primitives.reducing import reduce_or_p
 from tinyjax.transforms.batching import fronts
 from tinyjax.transforms.call import fill, masks
 from tinyjax.transforms.flat import lift_args
-from tinyjax.transforms.loops import Loop, promote_weak, trace_fun, type_differences
+from tinyjax.transforms.loops import (
+    Loop,
+    forwarding,
+    promote_weak,
+    trace_fun,
+    type_differences,
+)
 from tinyjax.transforms.programs import batch_jaxpr, jvp_jaxpr
 from tinyjax.transforms.scan import scan
-from tinyjax.transforms.stage import stage_closed
+from tinyjax.transforms.stage import dce, stage_closed, used_inputs
 from tinyjax.tree_util import tree_flatten, tree_structure, tree_unflatten, treedef_tuple
-from tinyjax.util import fixpoint, split_list, take
+from tinyjax.util import fixpoint, split_list, spread, take
 
 
 @memo
@@ -31,30 +43,54 @@ def jvp_while(body, cond, nz, n_body):
 
 
 @memo
-def batched_predicate(cond, body, n_cond):
-    """Go on while any predicate holds; carries whose own predicate fails stay as they are."""
+def single_predicate(cond, body, n_cond):
+    """A batch of loops as one loop: go on while any predicate holds; carries whose own predicate
+    fails stay as they are."""
+    lanes = range(len(cond.out_avals[0].shape))
 
     def any_cond(*args):
         (p,) = run(cond, *args)
-        return [reduce_or_p.bind(p, axes=(0,))]
+        return [reduce_or_p.bind(p, axes=tuple(lanes))]
 
     def guarded_body(*args):
         n = len(args) - len(body.outvars)
         cond_consts, body_consts, carry = split_list(args, n_cond, n - n_cond)
         (p,) = run(cond, *cond_consts, *carry)
         new = run(body, *body_consts, *carry)
-        return [select_n(broadcast_in_dim(p, v.shape, [0]), o, v) for o, v in zip(carry, new)]
+        return [select_n(broadcast_in_dim(p, v.shape, lanes), o, v) for o, v in zip(carry, new)]
 
     avals = [*cond.in_avals[:n_cond], *body.in_avals]
     return stage_closed(any_cond, cond.in_avals), stage_closed(guarded_body, avals)
 
 
 class While(Loop):
-    """while[body_jaxpr body_nconsts cond_jaxpr cond_nconsts] cond consts, body consts, carry."""
+    """while[body_jaxpr body_nconsts cond_jaxpr cond_nconsts] cond consts, body consts, carry.
+
+    The predicate is a scalar, or, after vmap, an array: then each element is the predicate of a
+    loop of its own, and its axes are the first ones of every carry.
+    """
 
     program = "body_jaxpr"
 
-    def impl(self, *args, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
+    def lower(self, args, *, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
+        """-> operands and parameters of the same loop with a scalar predicate, which can be run."""
+        if cond_jaxpr.out_avals[0].shape:
+            cond_jaxpr, body_jaxpr = single_predicate(cond_jaxpr, body_jaxpr, cond_nconsts)
+            args = [*args[:cond_nconsts], *args]
+            body_nconsts += cond_nconsts
+        return args, dict(
+            cond_jaxpr=cond_jaxpr,
+            body_jaxpr=body_jaxpr,
+            cond_nconsts=cond_nconsts,
+            body_nconsts=body_nconsts,
+        )
+
+    def impl(self, *args, **params):
+        args, params = self.lower(args, **params)
+        return self.run(*args, **params)
+
+    def run(self, *args, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
+        """The loop itself."""
         cond_consts, body_consts, carry = split_list(args, cond_nconsts, body_nconsts)
         while run(cond_jaxpr, *cond_consts, *carry)[0].npy:
             carry = run(body_jaxpr, *body_consts, *carry)
@@ -103,40 +139,38 @@ class While(Loop):
         vals, dims = fronts(vals, dims)
         cond_dims, body_dims, carry_dims = split_list(dims, cond_nconsts, body_nconsts)
 
-        def as_dims(mask):
-            return tuple(0 if b else None for b in mask)
+        def as_dims(mask, at):
+            return tuple(at if b else None for b in mask)
 
-        def cond_for(carry):
-            return batch_jaxpr(cond_jaxpr, axis, tuple(cond_dims) + as_dims(carry), (False,))
+        def cond_for(carry, at):
+            return batch_jaxpr(cond_jaxpr, axis, (*cond_dims, *as_dims(carry, at)), (False,))
 
-        def body_for(carry):
-            return batch_jaxpr(body_jaxpr, axis, tuple(body_dims) + as_dims(carry), carry)
+        def body_for(carry, at):
+            return batch_jaxpr(body_jaxpr, axis, (*body_dims, *as_dims(carry, at)), carry, at)
+
+        rank = len(cond_jaxpr.out_avals[0].shape)
 
         def step(carry):
-            if cond_for(carry)[1][0] == 0:
+            if cond_for(carry, rank)[1][0] == 0:
                 return [True] * len(carry)  # lanes end at different steps
-            return [d == 0 for d in body_for(carry)[1]]
+            return [d is not None for d in body_for(carry, rank)[1]]
 
-        carry_mask = fixpoint(step, tuple(d == 0 for d in carry_dims))
+        mask = fixpoint(step, tuple(d == 0 for d in carry_dims))
+        # the predicate's axes come first: a new one in front of them, any other behind them
+        at = 0 if cond_for(mask, rank)[1][0] == 0 else rank
         cond_consts, body_consts, carry = split_list(vals, cond_nconsts, body_nconsts)
         carry = [
-            broadcast(v, (axis.size,)) if b and d is None else v
-            for v, b, d in zip(carry, carry_mask, carry_dims)
+            moveaxis(batched_front(axis, v, d), 0, at) if b else v
+            for v, b, d in zip(carry, mask, carry_dims)
         ]
-        (cond, pred_dims), (body, _) = cond_for(carry_mask), body_for(carry_mask)
-        consts = [*cond_consts, *body_consts]
-        if pred_dims[0] is not None:
-            cond, body = batched_predicate(cond, body, cond_nconsts)
-            consts = [*cond_consts, *consts]
-            body_nconsts += cond_nconsts
         outs = self.bind(
-            *[*consts, *carry],
-            cond_jaxpr=cond,
-            body_jaxpr=body,
+            *[*cond_consts, *body_consts, *carry],
+            cond_jaxpr=cond_for(mask, at)[0],
+            body_jaxpr=body_for(mask, at)[0],
             cond_nconsts=cond_nconsts,
             body_nconsts=body_nconsts,
         )
-        return outs, as_dims(carry_mask)
+        return outs, as_dims(mask, at)
 
 
 while_p = While("while")
@@ -184,14 +218,28 @@ def while_loop(cond_fun, body_fun, init_val):
             "while_loop body function carry input and carry output must have equal types, but "
             "they differ:\n" + "\n".join(differences)
         )
+    return tree_unflatten(tree, bind_forwarding(cond, cond_consts, body, body_consts, carry))
+
+
+def bind_forwarding(cond, cond_consts, body, body_consts, carry):
+    """Bind, where carries that never change and do not matter to the predicate are constants."""
+    n, read = len(body_consts), used_inputs(dce(cond))[len(cond_consts) :]
+    fixed = [s == n + i and not r for i, (s, r) in enumerate(zip(forwarding(body), read))]
+    moving = [not f for f in fixed]
+    const_vars, carry_vars = split_list(body.invars, n)
+    body = body.replace(
+        invars=[*take(carry_vars, fixed), *const_vars, *take(carry_vars, moving)],
+        outvars=take(body.outvars, moving),
+    )
+    cond_vars, pred_vars = split_list(cond.invars, len(cond_consts))
     outs = while_p.bind(
-        *[*cond_consts, *body_consts, *carry],
-        cond_jaxpr=cond,
+        *[*cond_consts, *take(carry, fixed), *body_consts, *take(carry, moving)],
+        cond_jaxpr=cond.replace(invars=cond_vars + take(pred_vars, moving)),
         body_jaxpr=body,
         cond_nconsts=len(cond_consts),
-        body_nconsts=len(body_consts),
+        body_nconsts=n + sum(fixed),
     )
-    return tree_unflatten(tree, outs)
+    return spread(outs, moving, lambda i: carry[i])
 
 
 def fori_loop(lower, upper, body_fun, init_val, *, unroll=None):
