@@ -32,7 +32,7 @@ LAYERS = [
         "jacobians",
         "api",
         "numpy/",
-        "random",
+        "random/",
         "nn",
         "scipy/",
     ],  # L5: the surface

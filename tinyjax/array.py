@@ -18,6 +18,8 @@ class Array(Value):
 
     def __init__(self, npy, weak_type=False, literal=False):
         self.npy, self.weak_type, self.literal = npy, weak_type, literal
+        if npy.dtype.char == "V" and npy.dtype == dtypes.key_storage:
+            self.__class__ = KeyArray
 
     shape = property(lambda self: self.npy.shape)
     dtype = property(lambda self: self.npy.dtype)
@@ -131,6 +133,31 @@ class Array(Value):
 
     def __dlpack_device__(self):
         return np.asarray(self.npy).__dlpack_device__()
+
+
+class KeyArray(Array):
+    """An array of random keys. Each element of npy holds the two words of a key.
+
+    Every Array whose data are keys is of this class, so that keys can be reshaped, sliced, stacked
+    and batched like numbers, but not computed with.
+    """
+
+    __slots__ = ()
+
+    dtype = property(lambda self: dtypes.key_fry)
+    aval = property(lambda self: ShapedArray(self.npy.shape, dtypes.key_fry))
+
+    def __repr__(self):
+        return f"Array({self.npy.shape}, dtype={dtypes.key_fry.name}) overlaying:\n{self!s}"
+
+    def __str__(self):
+        return str(self.npy["key"])
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError(
+            "JAX array with PRNGKey dtype cannot be converted to a NumPy array. Use "
+            "jax.random.key_data(arr) if you wish to extract the underlying integer array."
+        )
 
 
 def _unpickle(npy, weak_type):

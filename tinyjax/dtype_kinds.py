@@ -33,6 +33,10 @@ class ExtendedDType:
     itemsize: int
 
 
+#: How NumPy stores a key: as one element of two words, so that it can move keys but not add them.
+key_storage = np.dtype([("key", np.uint32, (2,))])
+
+
 class KeyType(ExtendedDType):
     """The dtype of typed PRNG keys: each element stands for `key_shape` words of uint32.
 
@@ -41,6 +45,8 @@ class KeyType(ExtendedDType):
     """
 
     type = prng_key
+    kind = "k"
+    dtype = key_storage  # what NumPy takes this dtype for
 
     def __init__(self, tag: str = "fry", key_shape: tuple[int, ...] = (2,)):
         self.tag, self.key_shape = tag, key_shape

@@ -37,6 +37,7 @@ from tinyjax.dtype_kinds import (  # noqa: F401 (some only pass through)
     issubdtype,
     itemsize_bits,
     key_fry,
+    key_storage,
     prng_key,
     short_name,
     supports_inf,
