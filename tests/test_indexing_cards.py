@@ -147,6 +147,26 @@ def test_a_window_partly_outside_is_dropped_as_a_whole():
     np.testing.assert_array_equal(clipped, [0, 1, 1, 1])
 
 
+@pytest.mark.parametrize("kind", ["scatter", "scatter_add", "scatter_max"])
+@pytest.mark.parametrize("mode", ["clip", "drop"])
+def test_one_index_without_a_batch(kind, mode):
+    x = np.arange(6.0, dtype=F).reshape(2, 3)
+    for numbers, index, update in [
+        (((), (0, 1), (0, 1)), [1, 2], 9),
+        (((), (0, 1), (0, 1)), [1, 3], 9),
+        (((0,), (0,), (0,)), [1], [7, 8, 9]),
+        (((0,), (0,), (0,)), [-1], [7, 8, 9]),
+        (((0, 1), (), ()), [], [[1, 2, 3], [4, 5, 6]]),
+    ]:
+
+        def run(world, numbers=numbers, index=index, update=update):
+            numbers = world.ScatterDimensionNumbers(*numbers)
+            args = x, np.array(index, I32), np.array(update, F)
+            return getattr(world, kind)(*args, numbers, mode=mode)
+
+        np.testing.assert_array_equal(run(lax), run(jax.lax))
+
+
 def test_operands_are_never_written_to():
     x, u = np.arange(5.0, dtype=F), np.full(2, 9, F)
     mine = lax.neg(-x)

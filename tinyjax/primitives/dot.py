@@ -1,6 +1,9 @@
 """Dot products: dot_general, which every kind of matrix product becomes."""
 
 import enum
+import math
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -106,14 +109,14 @@ def sizes(shape, axes):
     return tuple(shape[i] for i in axes)
 
 
-def check_axes(side, x, batch, contract):
+def check_axes(side, rank, batch, contract):
     """Raise TypeError unless an operand's axes are in range, distinct and disjoint."""
     for axes in (batch, contract):
-        if any(not 0 <= d < len(x.shape) for d in axes):
+        if any(not 0 <= d < rank for d in axes):
             raise TypeError(
                 f"dot_general requires {side} dimension numbers to be nonnegative and less than "
                 f"the number of axes of the {side} value, got {side}_batch of {batch} and "
-                f"{side}_contracting of {contract} for {side} of rank {len(x.shape)}"
+                f"{side}_contracting of {contract} for {side} of rank {rank}"
             )
     for kind, axes in (("batch", batch), ("contracting", contract)):
         if len(set(axes)) != len(axes):
@@ -126,6 +129,64 @@ def check_axes(side, x, batch, contract):
             f"dot_general requires {side} batch dimensions to be disjoint from contracting "
             f"dimensions, got {side}_batch {batch} and {side}_contracting {contract}."
         )
+
+
+def computing_dtype(x, y, out):
+    """The dtype in which products are summed: narrow floats need a wider one, as in XLA."""
+    if dtypes.issubdtype(out, np.floating) and out.itemsize < 4:
+        wide = [d for d in (x, y) if dtypes.issubdtype(d, np.floating) and d.itemsize > 4]
+        return wide[0] if wide else np.dtype(np.float32)
+    return out
+
+
+class Plan(NamedTuple):
+    """A dot product as a matrix product: how the operands are laid out, and what comes out."""
+
+    x_axes: tuple  # batch, rows, inner
+    x_shape: tuple  # (*batch, m, k)
+    y_axes: tuple  # batch, inner, columns
+    y_shape: tuple  # (*batch, k, n)
+    shape: tuple  # batch, rows, columns
+    dtype: Any
+    work: Any
+
+
+@lru_cache(maxsize=4096)
+def plan(x_shape, x_dtype, y_shape, y_dtype, dimension_numbers, preferred):
+    """The Plan of a dot product; raises TypeError when the operands do not fit."""
+    (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+    check_axes("lhs", len(x_shape), x_batch, x_contract)
+    check_axes("rhs", len(y_shape), y_batch, y_contract)
+    if len(x_batch) != len(y_batch):
+        raise TypeError(
+            "dot_general requires equal numbers of lhs_batch and rhs_batch dimensions, got "
+            f"lhs_batch {x_batch} and rhs_batch {y_batch}."
+        )
+    batch, inner = sizes(x_shape, x_batch), sizes(x_shape, x_contract)
+    if batch != sizes(y_shape, y_batch):
+        raise TypeError(
+            "dot_general requires lhs batch dimensions and rhs batch dimensions to have the same "
+            f"shape, got {batch} and {sizes(y_shape, y_batch)}."
+        )
+    if inner != sizes(y_shape, y_contract):
+        raise TypeError(
+            "dot_general requires contracting dimensions to have the same shape, got "
+            f"{inner} and {sizes(y_shape, y_contract)}."
+        )
+    x_kept = kept(len(x_shape), x_contract, x_batch)
+    y_kept = kept(len(y_shape), y_contract, y_batch)
+    rows, columns = sizes(x_shape, x_kept), sizes(y_shape, y_kept)
+    m, n, k = math.prod(rows), math.prod(columns), math.prod(inner)
+    dtype = result_dtype(x_dtype, y_dtype, preferred)
+    return Plan(
+        (*x_batch, *x_kept, *x_contract),
+        (*batch, m, k),
+        (*y_batch, *y_contract, *y_kept),
+        (*batch, k, n),
+        batch + rows + columns,
+        dtype,
+        computing_dtype(x_dtype, y_dtype, dtype),
+    )
 
 
 # ---- the card -----------------------------------------------------------------------------------
@@ -141,43 +202,14 @@ class DotGeneral(Primitive):
     bilinear = True
 
     def impl(self, x, y, *, dimension_numbers, preferred_element_type, **_):
-        (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
-        out_dtype = result_dtype(x.dtype, y.dtype, preferred_element_type)
-        work = computing_dtype(x.dtype, y.dtype, out_dtype)
-        x_kept = kept(x.ndim, x_contract, x_batch)
-        y_kept = kept(y.ndim, y_contract, y_batch)
-        batch, rows = sizes(x.shape, x_batch), sizes(x.shape, x_kept)
-        columns, inner = sizes(y.shape, y_kept), sizes(x.shape, x_contract)
-        m, n, k = (int(np.prod(s, dtype=np.int64)) for s in (rows, columns, inner))
-        a = x.transpose((*x_batch, *x_kept, *x_contract)).reshape((*batch, m, k))
-        b = y.transpose((*y_batch, *y_contract, *y_kept)).reshape((*batch, k, n))
-        out = np.matmul(a.astype(work, copy=False), b.astype(work, copy=False))
-        return out.reshape(batch + rows + columns).astype(out_dtype, copy=False)
+        how = plan(x.shape, x.dtype, y.shape, y.dtype, dimension_numbers, preferred_element_type)
+        a = x.transpose(how.x_axes).reshape(how.x_shape).astype(how.work, copy=False)
+        b = y.transpose(how.y_axes).reshape(how.y_shape).astype(how.work, copy=False)
+        return np.matmul(a, b).reshape(how.shape).astype(how.dtype, copy=False)
 
     def type(self, x, y, *, dimension_numbers, preferred_element_type, **_):
-        (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
-        check_axes("lhs", x, x_batch, x_contract)
-        check_axes("rhs", y, y_batch, y_contract)
-        if len(x_batch) != len(y_batch):
-            raise TypeError(
-                "dot_general requires equal numbers of lhs_batch and rhs_batch dimensions, got "
-                f"lhs_batch {x_batch} and rhs_batch {y_batch}."
-            )
-        batch = sizes(x.shape, x_batch)
-        if batch != sizes(y.shape, y_batch):
-            raise TypeError(
-                "dot_general requires lhs batch dimensions and rhs batch dimensions to have the "
-                f"same shape, got {batch} and {sizes(y.shape, y_batch)}."
-            )
-        if sizes(x.shape, x_contract) != sizes(y.shape, y_contract):
-            raise TypeError(
-                "dot_general requires contracting dimensions to have the same shape, got "
-                f"{sizes(x.shape, x_contract)} and {sizes(y.shape, y_contract)}."
-            )
-        rows = sizes(x.shape, kept(len(x.shape), x_contract, x_batch))
-        columns = sizes(y.shape, kept(len(y.shape), y_contract, y_batch))
-        dtype = result_dtype(x.dtype, y.dtype, preferred_element_type)
-        return ShapedArray(batch + rows + columns, dtype, x.weak_type and y.weak_type)
+        how = plan(x.shape, x.dtype, y.shape, y.dtype, dimension_numbers, preferred_element_type)
+        return ShapedArray(how.shape, how.dtype, x.weak_type and y.weak_type)
 
     def shown_params(self, params):
         contract, batch = params["dimension_numbers"]
@@ -222,14 +254,6 @@ class DotGeneral(Primitive):
 def bump(axes, dim):
     """Axes of one element as axes of a batch whose batch axis is dim."""
     return tuple(i + (i >= dim) for i in axes)
-
-
-def computing_dtype(x, y, out):
-    """The dtype in which products are summed: narrow floats need a wider one, as in XLA."""
-    if dtypes.issubdtype(out, np.floating) and out.itemsize < 4:
-        wide = [d for d in (x, y) if dtypes.issubdtype(d, np.floating) and d.itemsize > 4]
-        return wide[0] if wide else np.dtype(np.float32)
-    return out
 
 
 def cotangent(ct, aval, other, contract, batch, swapped, params):

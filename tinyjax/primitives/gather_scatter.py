@@ -8,7 +8,6 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from tinyjax import dtypes
 from tinyjax.array import Array, lift
 from tinyjax.avals import ShapedArray
 from tinyjax.core import EVAL, Primitive, StageTrace, Undef, Zero, active, nonzero, run
@@ -31,6 +30,7 @@ from tinyjax.primitives.windows import (
     ScatterDimensionNumbers,
     canonical,
     check_updates,
+    default_fill,
     gather_shape,
     read_windows,
     shifted,
@@ -146,26 +146,14 @@ def gather(
     return gather_p.bind(operand, indices, **params)
 
 
-def default_fill(dtype):
-    """What a gather reads outside the operand in mode 'fill'."""
-    if dtype.kind == "b":
-        return True
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        return int(info.min if dtype.kind == "i" else info.max)
-    if dtypes.issubdtype(dtype, np.inexact):
-        return np.nan
-    return int(np.iinfo(np.uint32).max)
-
-
 # ---- scatters: what they share ------------------------------------------------------------------
 
 
 class Scatter(Primitive):
     """scatter*[...] x indices updates: x with windows combined with updates.
 
-    combine(view, where, values) does so with NumPy, in place. update_jaxpr says the same of one
-    element; it is printed, as JAX does.
+    combine(elements, places, values) does so with NumPy, in place, on flat arrays. update_jaxpr
+    says the same of one element; it is printed, as JAX does.
     """
 
     def __init__(self, name, combine=None):
@@ -391,16 +379,11 @@ scatter_max = scatter_function(
 # ---- scatter (set) ------------------------------------------------------------------------------
 
 
-def overwrite(view, where, values):
-    """Later updates win, as on XLA's CPU."""
-    view[where] = values
-
-
 class ScatterSet(Scatter):
     """scatter: updates replace windows. With an update_jaxpr it applies that to each element."""
 
     def impl(self, x, indices, updates, *, dimension_numbers, mode, update_jaxpr, **_):
-        combine = overwrite if update_jaxpr is None else apply_each(update_jaxpr)
+        combine = None if update_jaxpr is None else apply_each(update_jaxpr)
         return write_windows(combine, x, indices, updates, dimension_numbers, clip=mode is CLIP)
 
     def jvp(self, primals, tangents, *, dimension_numbers, **params):
@@ -454,14 +437,11 @@ class ScatterSet(Scatter):
 def apply_each(jaxpr):
     """A combine that applies a program of scalars to one element after the other."""
 
-    def combine(view, where, values):
-        places = np.arange(view.size).reshape(view.shape)[where].ravel()
-        flat = view.ravel()
+    def combine(elements, places, values):
         with active(EVAL):
-            for place, value in zip(places, values.ravel()):
-                out = run(jaxpr, Array(flat[place]), Array(value))[0]
-                flat[place] = out.npy
-        view[...] = flat.reshape(view.shape)
+            for place, value in zip(places, values):
+                out = run(jaxpr, Array(elements[place]), Array(value))[0]
+                elements[place] = out.npy
 
     return combine
 

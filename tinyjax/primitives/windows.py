@@ -6,9 +6,12 @@ result has the batch axes and the windows' axes. A scatter writes windows to suc
 """
 
 import enum
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+
+from tinyjax import dtypes
 
 # ---- dimension numbers and modes ----------------------------------------------------------------
 
@@ -72,6 +75,18 @@ MODES = {
     "clip": GatherScatterMode.CLIP,
     "promise_in_bounds": GatherScatterMode.PROMISE_IN_BOUNDS,
 }
+
+
+def default_fill(dtype):
+    """What a gather reads outside the operand in mode 'fill'."""
+    if dtype.kind == "b":
+        return True
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return int(info.min if dtype.kind == "i" else info.max)
+    if dtypes.issubdtype(dtype, np.inexact):
+        return np.nan
+    return int(np.iinfo(np.uint32).max)
 
 
 def canonical(numbers):
@@ -157,6 +172,7 @@ def check_numbers(op, operand, indices, numbers):
         )
 
 
+@lru_cache(maxsize=4096)
 def gather_shape(operand, indices, numbers, sizes):
     """The shape of a gather's result; raises TypeError when the arguments do not fit."""
     check_numbers("gather", operand, indices, numbers)
@@ -186,6 +202,7 @@ def gather_shape(operand, indices, numbers, sizes):
     return interleave(indices.shape[:-1], window, numbers.offset_dims)
 
 
+@lru_cache(maxsize=4096)
 def check_updates(operand, indices, updates, numbers):
     """Raise TypeError unless a scatter's updates fit."""
     check_numbers("scatter", operand, indices, numbers)
@@ -234,45 +251,63 @@ def clamp_starts(shape, indices, numbers, sizes):
     """-> starts moved so that their windows fit, and a mask of those that fitted already."""
     if indices.dtype == np.uint64:  # the only ones that int64 cannot hold
         indices = np.minimum(indices, np.uint64(np.iinfo(np.int64).max))
-    starts = indices.astype(np.int64)
-    last = np.array([shape[d] - sizes[d] for d in numbers[2]], np.int64)
-    inside = np.all((starts >= 0) & (starts <= last), axis=-1)
-    return np.clip(starts, 0, np.maximum(last, 0)), inside
+    wide = np.int64 if indices.dtype.itemsize == 8 or indices.dtype == np.uint32 else np.int32
+    indices = indices.astype(wide, copy=False)
+    last = np.array([max(shape[d] - sizes[d], 0) for d in numbers[2]], wide)
+    starts = np.minimum(np.maximum(indices, wide(0)), last)
+    return starts, (starts == indices).all(axis=-1)
 
 
 class Addresses:
-    """Every element of every window, as NumPy's advanced indices into a transposed operand.
+    """Every element of every window, as one index array per axis of the operand.
 
-    Axes that windows span completely need no index: they go to the end of the operand
-    (perm). What NumPy picks has the batch axes, the other axes of the windows, those spanned.
+    Axes that windows span completely need no array. NumPy's indexing with these arrays picks,
+    from the operand with its axes in the order `perm`: batch axes, other axes of the window, those
+    spanned.
     """
 
     def __init__(self, shape, starts, numbers, sizes):
         windows, dropped, index_map, operand_batching, indices_batching = numbers
-        self.windows, self.batch_shape = windows, starts.shape[:-1]
+        self.shape, self.windows, self.batch_shape = shape, windows, starts.shape[:-1]
         gone = {*dropped, *operand_batching}
         indexed = [d for d in range(len(shape)) if d in gone or sizes[d] != shape[d]]
-        spanned = [d for d in range(len(shape)) if d not in indexed]
+        self.spanned = [d for d in range(len(shape)) if d not in indexed]
         moving = [d for d in indexed if d not in gone]
-        self.perm, self.window_axes = indexed + spanned, moving + spanned
-        full = self.batch_shape + tuple(sizes[d] for d in moving)
-        self.arrays = [np.zeros(full, np.int64)]  # an axis of size 1 in front: there is an index
+        self.perm, self.window_axes = indexed + self.spanned, moving + self.spanned
+        self.full = self.batch_shape + tuple(sizes[d] for d in moving)
+        self.arrays = []
         for d in indexed:
-            place = np.zeros(self.batch_shape, np.int64)
             if d in index_map:
                 place = starts[..., index_map.index(d)]
             elif d in operand_batching:
                 axis = indices_batching[operand_batching.index(d)]
                 place = along(np.arange(shape[d]), axis, len(self.batch_shape))
-            place = place.reshape(place.shape + (1,) * len(moving))
+            else:
+                place = np.zeros((1,) * len(self.batch_shape), np.int64)
+            if moving:
+                place = place.reshape(place.shape + (1,) * len(moving))
             if d in moving:
-                within = along(np.arange(sizes[d]), moving.index(d), len(moving))
-                place = place + within
+                place = place + along(np.arange(sizes[d]), moving.index(d), len(moving))
             self.arrays.append(place)
+        if not any(d in index_map for d in indexed):  # nothing has all the batch axes
+            self.arrays = [np.broadcast_to(a, self.full) for a in self.arrays]
 
-    def view(self, operand):
-        """The operand with its axes where the arrays expect them."""
-        return operand.transpose(self.perm)[None]
+    def read(self, operand):
+        """What NumPy picks: all windows."""
+        if not self.arrays:
+            return np.broadcast_to(operand, self.full + operand.shape)
+        return operand.transpose(self.perm)[tuple(self.arrays)]
+
+    def places(self):
+        """Where the elements of `read` stand in the flat operand."""
+        strides = [int(np.prod(self.shape[d + 1 :], dtype=np.int64)) for d in self.perm]
+        out = np.zeros((1,) * len(self.full), np.int64)
+        for place, stride in zip(self.arrays, strides):
+            out = out + (place if stride == 1 else place * np.int64(stride))
+        out = np.broadcast_to(out, self.full)
+        for d, stride in zip(self.spanned, strides[len(self.arrays) :]):
+            out = out[..., None] + np.arange(self.shape[d]) * stride
+        return out
 
     def order(self):
         """The axes of what NumPy picks, in the order of the result's."""
@@ -294,7 +329,7 @@ def read_windows(operand, indices, numbers, sizes, fill=None):
         return np.zeros(shape, operand.dtype)
     starts, inside = clamp_starts(operand.shape, indices, numbers, sizes)
     where = Addresses(operand.shape, starts, numbers, sizes)
-    out = where.view(operand)[tuple(where.arrays)].transpose(where.order())
+    out = where.read(operand).transpose(where.order())
     if fill is None or inside.all():
         return out
     mask = np.expand_dims(inside, numbers[0])
@@ -302,20 +337,28 @@ def read_windows(operand, indices, numbers, sizes, fill=None):
 
 
 def write_windows(combine, operand, indices, updates, numbers, clip):
-    """A copy of the operand with combine(view, indices, values) applied, in the updates' order.
+    """A copy of the operand with updates written to windows of it, in the updates' order.
 
+    combine(elements, places, values) does so, on flat arrays; None: values replace elements.
     clip: windows outside are moved inside; otherwise they are dropped.
     """
-    out = np.array(operand)
+    out = np.array(operand, order="C")
     if updates.size == 0:
         return out
     sizes = window_sizes(operand.shape, updates.shape, numbers)
     starts, inside = clamp_starts(operand.shape, indices, numbers, sizes)
     where = Addresses(operand.shape, starts, numbers, sizes)
     values = updates.transpose(np.argsort(where.order()))
-    arrays = where.arrays
-    if not clip and not inside.all():
-        arrays = [a[inside] for a in np.broadcast_arrays(*arrays)]
-        values = values[inside]
-    combine(where.view(out), tuple(arrays), values)
+    chosen = ... if clip or inside.all() else inside
+    if combine is None and where.arrays:
+        arrays = [a[chosen] for a in np.broadcast_arrays(*where.arrays)]
+        out.transpose(where.perm)[tuple(arrays)] = values[chosen]
+        return out
+    elements, places = out.reshape(-1), where.places()
+    (combine or replace)(elements, places[chosen].ravel(), values[chosen].ravel())
     return out
+
+
+def replace(elements, places, values):
+    """Later values win, as on XLA's CPU."""
+    elements[places] = values
