@@ -629,3 +629,17 @@ def test_a_folder_of_another_user_is_not_used(folder, monkeypatch):
 def test_keys_tell_kernels_apart():
     keys = {cache.key("a", ("f32[1]",)), cache.key("a", ("f64[1]",)), cache.key("b", ("f32[1]",))}
     assert len(keys) == 3
+
+
+# ---- rounding -----------------------------------------------------------------------------------
+
+
+def test_products_and_sums_fuse_as_the_oracles_do():
+    x, y, z = np.random.default_rng(0).standard_normal((3, 1000), np.float32)
+    for expression, oracle in {
+        "x[i] * y[i] + z[i]": lambda x, y, z: x * y + z,
+        "x[i] * x[i] - y[i] * y[i]": lambda x, y, z: x * x - y * y,
+        "z[i] - x[i] * y[i]": lambda x, y, z: z - x * y,
+    }.items():
+        got = run(elementwise(expression, "f32", "f32", "f32", "f32"), x, y, z, np.empty_like(x))
+        np.testing.assert_array_equal(got, jax.jit(oracle)(x, y, z), expression)

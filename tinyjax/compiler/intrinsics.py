@@ -29,6 +29,7 @@ from tinyjax.compiler import complex_words, vector_library, vector_math, vector_
 from tinyjax.compiler.complex_words import PART
 from tinyjax.compiler.operators import (
     div,
+    mul,
     rem,
     shift_left,
     shift_right_arithmetic,
@@ -121,8 +122,8 @@ FREE_ORDER = (
 
 define("maximum", 2, ordered, _maximum)
 define("minimum", 2, ordered, _minimum)
-define("acc", 2, number, lambda s, v: s._binary(v, "fadd", "add", flags=FREE_ORDER))
-define("accmul", 2, number, lambda s, v: s._binary(v, "fmul", "mul", flags=FREE_ORDER))
+define("acc", 2, number, lambda s, v: s.binary(v, "fadd", "add", flags=FREE_ORDER))
+define("accmul", 2, number, lambda s, v: s.binary(v, "fmul", "mul", flags=FREE_ORDER))
 define("accmax", 2, ordered, _maximum)
 define("accmin", 2, ordered, _minimum)
 define("muladd", 3, number, lambda x, y, z: x.muladd(y, z) if is_float(x.code) else x * y + z)
@@ -178,10 +179,10 @@ def _integer_pow(x: Num, n: Num) -> Num:
     result, square, rest = None, x, abs(exponent)
     while rest:
         if rest & 1:
-            result = square if result is None else result * square
+            result = square if result is None else mul(result, square)
         rest >>= 1
         if rest:
-            square = square * square
+            square = mul(square, square)
     if result is None:
         return x.const(1)
     return result if exponent > 0 else div(x.const(1), result)
@@ -189,7 +190,7 @@ def _integer_pow(x: Num, n: Num) -> Num:
 
 define("abs", 1, number, _absolute)
 define("sign", 1, number, _sign)
-define("square", 1, number, lambda x: x * x)
+define("square", 1, number, lambda x: mul(x, x))
 define("sqrt", 1, is_float, lambda x: x.sqrt())
 define("floor", 1, is_float, lambda x: x.floor())
 define("ceil", 1, is_float, lambda x: x.call("llvm.ceil"))

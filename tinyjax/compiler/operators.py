@@ -84,12 +84,28 @@ def _shift_right(x: Num, amount: Num) -> Num:
 
 # ---- the operators ----------------------------------------------------------------------
 
-for _name, _emit in {
-    "add": lambda x, y: x + y,
-    "sub": lambda x, y: x - y,
-    "mul": lambda x, y: x * y,
-}.items():
-    define(_name, 2, number, _emit, OPERATORS)
+# A product and a sum may become one fused multiply-add, as the oracle's compiler makes them.
+FUSIBLE = ("contract",)
+
+
+def add(x: Num, y: Num) -> Num:
+    """x + y."""
+    return x.binary(y, "fadd", "add", flags=FUSIBLE)
+
+
+def sub(x: Num, y: Num) -> Num:
+    """x - y."""
+    return x.binary(y, "fsub", "sub", flags=FUSIBLE)
+
+
+def mul(x: Num, y: Num) -> Num:
+    """x * y."""
+    return x.binary(y, "fmul", "mul", flags=FUSIBLE)
+
+
+define("add", 2, number, add, OPERATORS)
+define("sub", 2, number, sub, OPERATORS)
+define("mul", 2, number, mul, OPERATORS)
 define("truediv", 2, is_float, div, OPERATORS)
 define("floordiv", 2, is_integer, _floor_div, OPERATORS)
 define("mod", 2, is_integer, _modulo, OPERATORS)
@@ -108,17 +124,7 @@ define_predicate("ge", 2, ordered, lambda x, y: x >= y, OPERATORS)
 define_predicate("eq", 2, ordered, lambda x, y: x == y, OPERATORS)
 define_predicate("ne", 2, ordered, lambda x, y: x != y, OPERATORS)
 define_predicate("not_", 1, ordered, lambda x: x == 0, OPERATORS)
-for _name in (
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "lshift",
-    "rshift",
-    "and_",
-    "or_",
-    "xor",
-):
-    OPERATORS["i" + _name.rstrip("_")] = OPERATORS[_name]  # the in-place forms
+for _name in ["add", "sub", "mul", "truediv", "floordiv", "mod", "lshift", "rshift"]:
+    OPERATORS[f"i{_name}"] = OPERATORS[_name]  # the in-place forms
+for _name in ["and", "or", "xor"]:
+    OPERATORS[f"i{_name}"] = OPERATORS.get(_name) or OPERATORS[f"{_name}_"]

@@ -167,7 +167,8 @@ class Num:
 
     # ---- operators ------------------------------------------------------------------------------
 
-    def _binary(self, other, for_floats: str, for_ints: str, swap: bool = False, flags=()) -> Num:
+    def binary(self, other, for_floats: str, for_ints: str, swap: bool = False, flags=()) -> Num:
+        """Append one of two instructions; ``flags`` are LLVM's licences for float arithmetic."""
         left, right = self, self.const(other)
         if swap:
             left, right = right, left
@@ -176,28 +177,28 @@ class Num:
         return self.new(make(left.value, right.value, flags=flags if floats else ()))
 
     def __add__(self, other):
-        return self._binary(other, "fadd", "add")
+        return self.binary(other, "fadd", "add")
 
     def __sub__(self, other):
-        return self._binary(other, "fsub", "sub")
+        return self.binary(other, "fsub", "sub")
 
     def __mul__(self, other):
-        return self._binary(other, "fmul", "mul")
+        return self.binary(other, "fmul", "mul")
 
     def __truediv__(self, other):
-        return self._binary(other, "fdiv", "sdiv" if is_signed(self.code) else "udiv")
+        return self.binary(other, "fdiv", "sdiv" if is_signed(self.code) else "udiv")
 
     def __radd__(self, other):
-        return self._binary(other, "fadd", "add", swap=True)
+        return self.binary(other, "fadd", "add", swap=True)
 
     def __rsub__(self, other):
-        return self._binary(other, "fsub", "sub", swap=True)
+        return self.binary(other, "fsub", "sub", swap=True)
 
     def __rmul__(self, other):
-        return self._binary(other, "fmul", "mul", swap=True)
+        return self.binary(other, "fmul", "mul", swap=True)
 
     def __rtruediv__(self, other):
-        return self._binary(other, "fdiv", "sdiv" if is_signed(self.code) else "udiv", swap=True)
+        return self.binary(other, "fdiv", "sdiv" if is_signed(self.code) else "udiv", swap=True)
 
     def __neg__(self):
         return self.new(self.builder.fneg(self.value)) if is_float(self.code) else 0 - self
