@@ -54,7 +54,7 @@ def raises(name, *words):
     return decorate
 
 
-# ---- one function, many transformations -----------------------------------------------------------
+# ---- one function, many transformations ----------------------------------------------------------
 
 
 def grad_of_vmaps(jax, f):

@@ -78,12 +78,12 @@ class While(Loop):
             cond_jaxpr, body_jaxpr = single_predicate(cond_jaxpr, body_jaxpr, cond_nconsts)
             args = [*args[:cond_nconsts], *args]
             body_nconsts += cond_nconsts
-        return args, dict(
-            cond_jaxpr=cond_jaxpr,
-            body_jaxpr=body_jaxpr,
-            cond_nconsts=cond_nconsts,
-            body_nconsts=body_nconsts,
-        )
+        return args, {
+            "cond_jaxpr": cond_jaxpr,
+            "body_jaxpr": body_jaxpr,
+            "cond_nconsts": cond_nconsts,
+            "body_nconsts": body_nconsts,
+        }
 
     def impl(self, *args, **params):
         args, params = self.lower(args, **params)
@@ -261,7 +261,7 @@ def fori_loop(lower, upper, body_fun, init_val, *, unroll=None):
     if not callable(body_fun):
         raise TypeError("lax.fori_loop: body_fun argument should be callable.")
     dtype = loop_dtype(lower, upper)
-    low, high = convert(lift(lower), dtype), convert(lift(upper), dtype)
+    low, high = (x if x.dtype == dtype else convert(x, dtype) for x in map(lift, (lower, upper)))
     known = [static_value(b) for b in (lower, upper)]
     if all(k is not None for k in known):
         return fori_scan(max(known[1] - known[0], 0), lower, body_fun, init_val)
