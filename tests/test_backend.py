@@ -546,6 +546,18 @@ def test_without_numba_kernels_run_in_python():
     assert printed == ["RuntimeWarning", "True", "True"]
 
 
+def test_a_numpy_laid_out_otherwise_is_noticed(monkeypatch):
+    from tinyjax.compiler import launcher
+
+    assert launcher.reads_arrays_right()
+    monkeypatch.setattr(launcher, "NDIM", launcher.NDIM + 4)
+    assert not launcher.reads_arrays_right()
+    backend._target_fits.cache_clear()
+    backend._launcher.cache_clear()
+    fresh("x[i] + f32(0.375)")  # njit does the work
+    backend._target_fits.cache_clear()
+
+
 # ---- the disk cache -----------------------------------------------------------------------------
 
 
@@ -609,7 +621,7 @@ def test_a_failing_disk_is_done_without(folder, monkeypatch):
     name = fresh("x[i] - f32(0.75)")
     assert cache.load(name) is None
     assert not list(folder.iterdir())
-    monkeypatch.setattr(cache.tempfile, "mkstemp", full)
+    monkeypatch.setattr(cache.os, "open", full)
     fresh("x[i] - f32(0.75)")
 
 

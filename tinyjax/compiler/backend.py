@@ -78,16 +78,13 @@ def compile_kernel(name: str, source: str, signature: tuple[str, ...]) -> Kernel
 def _build(name: str, source: str, codes: tuple[str, ...]) -> Kernel:
     """Load a kernel from the disk cache or compile it."""
     params = parse(codes)
-    entry = cache.key(source, codes)
-    stored = cache.load(entry)
-    if stored is not None:
-        return _load(name, params, stored)
     try:
-        stored = _object_code(name, source, params)
+        stored = _stored_or_compiled(
+            cache.key(source, codes), lambda: _object_code(name, source, params)
+        )
+        return _load(name, params, stored)
     except Exception as error:
         return _fall_back(name, source, codes, error)
-    cache.store(entry, stored)
-    return _load(name, params, stored)
 
 
 def _object_code(name: str, source: str, params: tuple[Param, ...]) -> bytes:
@@ -129,6 +126,8 @@ def _launcher() -> int:
     """Address of the launcher, loaded once per process and compiled once per machine."""
     from tinyjax.compiler.native import compile_ir, load_symbols
 
+    if not launcher.reads_arrays_right():
+        raise RuntimeError("NumPy's array structure is not laid out as the launcher expects")
     code = _stored_or_compiled(
         cache.key("launcher", ()), lambda: compile_ir(launcher.launcher_ir())
     )
@@ -174,8 +173,9 @@ _PROBE = "def probe(x, out):\n    for i in range(x.size):\n        out[i] = exp(
 @functools.cache
 def _target_fits() -> bool:
     """Whether the private target works with the installed Numba at all."""
+    params = parse(("f32[1]", "f32[1]"))
     try:
-        _object_code("probe", _PROBE, parse(("f32[1]", "f32[1]")))
+        _load("probe", params, _object_code("probe", _PROBE, params))
     except Exception:
         return False
     return True

@@ -10,13 +10,14 @@ kernel is then simply compiled again.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib.util
 import os
 import stat
 import sys
-import tempfile
+import threading
 from pathlib import Path
 
 MAGIC = b"tinyjax kernel 1\n"
@@ -119,15 +120,12 @@ def store(name: str, code: bytes) -> None:
     path = folder()
     if path is None:
         return
-    temporary = None
+    temporary = path / f"writing-{os.getpid()}-{threading.get_ident()}"
     try:
-        handle, temporary = tempfile.mkstemp(dir=path, prefix="writing-")
+        handle = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "wb") as file:
             file.write(MAGIC + hashlib.sha256(code).digest() + code)
         os.replace(temporary, path / name)
     except OSError:
-        if temporary is not None:
-            try:
-                os.unlink(temporary)
-            except OSError:
-                pass
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)

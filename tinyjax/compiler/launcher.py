@@ -12,6 +12,7 @@ is one of size 1."""
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Sequence
 
@@ -26,6 +27,20 @@ HEAD = object.__basicsize__  # size of PyObject: NumPy's fields follow
 DATA, NDIM, SHAPE, FLAGS = HEAD, HEAD + 8, HEAD + 16, HEAD + 48
 C_CONTIGUOUS_AND_ALIGNED = 0x101
 BYTES_DATA = bytes.__basicsize__ - 1  # where the contents of a bytes object start
+
+
+def reads_arrays_right() -> bool:
+    """Whether an array's fields are where the launcher looks for them."""
+    array = np.zeros((3, 5), np.int8)
+    shape = ctypes.c_void_p.from_address(id(array) + SHAPE).value
+    return (
+        ctypes.c_void_p.from_address(id(array) + DATA).value == array.ctypes.data
+        and ctypes.c_int.from_address(id(array) + NDIM).value == 2
+        and list((ctypes.c_int64 * 2).from_address(shape or 0)) == [3, 5]
+        and ctypes.c_int.from_address(id(array) + FLAGS).value & 0x101 == C_CONTIGUOUS_AND_ALIGNED
+        and ctypes.c_void_p.from_address(id(array) + HEAD - 8).value == id(np.ndarray)
+    )
+
 
 # ---- descriptors --------------------------------------------------------------------------------
 

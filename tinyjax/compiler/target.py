@@ -25,6 +25,7 @@ from llvmlite import ir
 from numba.core import cgutils, compiler, cpu, funcdesc, imputils, lowering, types
 from numba.core.callconv import CPUCallConv, create_error_model
 from numba.core.compiler import Flags
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.datamodel import models, register_default
 from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import type_inference_stage
@@ -470,7 +471,7 @@ def lower_to_ir(name: str, source: str, params: Sequence[Param]) -> tuple[str, s
     flags.noalias = True
     flags.error_model = "numpy"
     context = target_context.subtarget(error_model=create_error_model("numpy", target_context))
-    with ConfigStack().enter(flags):
+    with global_compiler_lock, ConfigStack().enter(flags):
         numba_ir = compiler.run_frontend(function)
         arg_types = tuple(numba_type(p) for p in params)
         typed = type_inference_stage(typing_context, context, numba_ir, arg_types, types.none)
