@@ -220,6 +220,23 @@ def test_bits_of_a_batch_whose_axis_is_last():
     np.testing.assert_array_equal(mine, np.ascontiguousarray(x.T).view(np.int32)[:, 0])
 
 
+# ---- printed forms ------------------------------------------------------------------------------
+
+
+def test_scatters_share_the_program_of_their_update():
+    def twice(world):
+        numbers = world.ScatterDimensionNumbers((1,), (0,), (0,))
+
+        def f(x, indices, updates):
+            x = world.scatter_add(x, indices, updates, numbers)
+            return world.scatter_add(x, indices, updates, numbers)
+
+        return f
+
+    args = np.ones((3, 4), F), np.zeros((2, 1), I32), np.ones((2, 4), F)
+    assert str(tinyjax.make_jaxpr(twice(lax))(*args)) == str(jax.make_jaxpr(twice(jax.lax))(*args))
+
+
 # ---- errors -------------------------------------------------------------------------------------
 
 X = np.ones((3, 4), F)
@@ -302,6 +319,10 @@ ERRORS = {
     "dot axes": (lambda w: w.dot_general(X, X, (((2,), (0,)), ((), ()))), "nonnegative and less"),
     "dot twice": (lambda w: w.dot_general(X, X, (((0, 0), (0, 1)), ((), ()))), "to be distinct"),
     "dot dtypes": (lambda w: w.dot_general(X, X.T, MATMUL, precision="best"), "Precision argument"),
+    "dot preset": (
+        lambda w: w.dot_general(X, X.T, MATMUL, precision="TF32_TF32_F32"),
+        "not supported by dot_general on CPU",
+    ),
     "dot narrow": (
         lambda w: w.dot(np.ones(2, I32), np.ones(2, I32), preferred_element_type=np.int8),
         "must not be narrower",

@@ -81,6 +81,7 @@ from tinyjax.primitives.cumulative import (
     cumsum_p,
 )
 from tinyjax.primitives.dot import (
+    DotAlgorithmPreset,
     Precision,
     batch_matmul,
     dot,

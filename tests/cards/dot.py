@@ -62,6 +62,7 @@ CASES = [
     case("whole numbers", (((), ()), ((), ())), 2, 3, ()),
     case("precision", MATMUL, A, B, precision="highest"),
     case("two precisions", MATMUL, A, B, precision=("high", "default")),
+    case("preset", MATMUL, A, B, precision="F32_F32_F32"),
     case("bfloat16", MATMUL, A.astype(BF), B.astype(BF)),
     case("float16", MATMUL, A.astype(np.float16), B.astype(np.float16)),
     case("long bfloat16", MATMUL, np.full((2, 300), 3, BF), np.full((300, 2), 1.5, BF), ()),

@@ -188,6 +188,8 @@ def raw_expression(eqn, name, codes, out, operands):
         return None
     if name == "pow" and codes[0] != codes[1]:
         return f"pow({operands[0]}, {inside(codes[0])}({operands[1]}))" if "pow" in WORDS else None
+    if not operands:  # an array out of nothing
+        return None
     return PLAIN.get(name, unknown)(codes[0], *operands)
 
 

@@ -46,12 +46,38 @@ PRECISIONS = {
 }
 
 
+class DotAlgorithmPreset(enum.Enum):
+    """Which types to multiply and to sum in: operands_products_sums. A CPU knows these alone."""
+
+    DEFAULT = 0
+    F16_F16_F16 = 1
+    F32_F32_F32 = 2
+    F64_F64_F64 = 3
+    BF16_BF16_F32 = 4
+    BF16_BF16_F32_X3 = 5
+    BF16_BF16_F32_X6 = 6
+
+    def __repr__(self):
+        return self.name
+
+    __str__ = __repr__
+
+
 def canonicalize_precision(precision):
-    """A precision, its name, a pair of either, or None -> a pair of precisions, or None."""
+    """A precision, its name, a pair of either, a preset, or None -> a pair, a preset, or None."""
     if precision is None:
         precision = current_flags().default_matmul_precision
         if precision is None:
             return None
+    if isinstance(precision, str) and "_F" in precision:
+        if precision not in DotAlgorithmPreset.__members__:
+            raise ValueError(
+                f"The precision '{precision}' is not supported by dot_general on CPU. Choose one "
+                f"of {list(DotAlgorithmPreset.__members__)}."
+            )
+        return DotAlgorithmPreset[precision]
+    if isinstance(precision, DotAlgorithmPreset):
+        return precision
     pair = precision if isinstance(precision, (list, tuple)) else (precision, precision)
     found = tuple(PRECISIONS.get(p) if isinstance(p, str) else p for p in pair)
     if len(found) == 2 and all(isinstance(p, Precision) for p in found):
@@ -293,7 +319,7 @@ def dot(lhs, rhs, *, dimension_numbers=None, precision=None, preferred_element_t
       lhs, rhs: arrays (matrices or vectors, unless dimension_numbers is given).
       dimension_numbers: ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)), axes over
         which products are summed, and axes that both share; by default a matrix product.
-      precision: a Precision, its name, or a pair of these.
+      precision: a Precision, its name, a pair of these, or a DotAlgorithmPreset.
       preferred_element_type: the dtype of the result, in which products are summed.
 
     Returns an array with the batch axes, then the other axes of lhs, then those of rhs. Raises
