@@ -33,7 +33,7 @@ LAYERS = [
         "api",
         "numpy/",
         "random/",
-        "nn",
+        "nn/",
         "scipy/",
     ],  # L5: the surface
     ["__init__"],
