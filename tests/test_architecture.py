@@ -18,7 +18,7 @@ FILES = sorted(p for p in ROOT.rglob("*.py"))
 LAYERS = [
     [  # L0: knows nothing of arrays being traced
         *("config", "dtypes", "dtype_kinds", "lattice", "errors", "util"),
-        *("tree", "tree_util", "tree_paths", "tree_prefix", "tree_registry", "treedef"),
+        *("tree_util", "tree_registry", "treedef"),
     ],
     ["avals", "array", "core", "printer", "check_jaxpr"],  # L1: the language
     ["primitives/"],  # L2: cards
@@ -31,6 +31,7 @@ LAYERS = [
         "autodiff",
         "jacobians",
         "api",
+        "tree",
         "numpy/",
         "random/",
         "nn/",

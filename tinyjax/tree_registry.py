@@ -5,32 +5,90 @@ it together again. All else (flattening, unflattening, key paths) follows from t
 node type claims is a leaf. Subclasses of registered classes are leaves, namedtuples are nodes.
 """
 
-from __future__ import annotations
-
-import collections
 import dataclasses
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, TypeVar
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable
+from typing import Any
 
-from tinyjax.tree_paths import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
+# ---- key paths ----------------------------------------------------------------------------------
+#
+# A key path names the place of a leaf inside a tree by a key for each level. It prints as Python
+# would get there: (DictKey("layers"), SequenceKey(0), GetAttrKey("w")) is `['layers'][0].w`.
 
-Class = TypeVar("Class", bound=Any)
+KeyEntry = Any
+KeyPath = tuple[KeyEntry, ...]
 
-# ------------------------------------------------------------------------------ node types
+
+def _printed_as(form):
+    """The method __str__ of a key."""
+    return lambda key: form.format(key)
 
 
+@dataclasses.dataclass(frozen=True)
+class SequenceKey:
+    """The index of a child of a list or tuple: `[0]`."""
+
+    idx: int
+    __str__ = _printed_as("[{0.idx!r}]")
+
+
+@dataclasses.dataclass(frozen=True)
+class DictKey:
+    """The key of a child of a dictionary: `['w']`."""
+
+    key: Any
+    __str__ = _printed_as("[{0.key!r}]")
+
+
+@dataclasses.dataclass(frozen=True)
+class GetAttrKey:
+    """The attribute that holds a child of a dataclass or namedtuple: `.w`."""
+
+    name: str
+    __str__ = _printed_as(".{0.name}")
+
+
+@dataclasses.dataclass(frozen=True)
+class FlattenedIndexKey:
+    """The position of a child whose node type names no keys."""
+
+    key: int
+    __str__ = _printed_as("[<flat index {0.key}>]")
+
+
+def keystr(keys, *, simple=False, separator=""):
+    """Print a key path.
+
+    `simple=True` drops brackets, quotes and dots; give a `separator` with it.
+
+    >>> path = (DictKey("layers"), SequenceKey(0), GetAttrKey("w"))
+    >>> keystr(path)
+    "['layers'][0].w"
+    >>> keystr(path, simple=True, separator="/")
+    'layers/0/w'
+    """
+    ours = (SequenceKey, DictKey, GetAttrKey, FlattenedIndexKey)
+    # The one field of a key of ours; a user's own kind of key prints as it likes.
+    bare = lambda key: str(*vars(key).values()) if isinstance(key, ours) else str(key)
+    return separator.join(map(bare if simple else str, keys))
+
+
+# ---- node types ---------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(eq=False, slots=True)
 class NodeType:
     """How containers of class `cls` come apart and together, one level at a time."""
 
-    __slots__ = ("cls", "flatten", "unflatten", "flatten_with_keys", "is_namedtuple")
+    cls: type
+    flatten: Callable  # x -> (children, metadata)
+    unflatten: Callable  # (metadata, tuple of children) -> x
+    keys: Callable  # (x, children) -> the key of each child
+    is_namedtuple: bool = False
 
-    def __init__(self, cls, flatten, unflatten, flatten_with_keys, is_namedtuple=False):
-        """Store the functions; see `register_pytree_node` for their meaning."""
-        self.cls = cls
-        self.flatten = flatten  # x -> (children, metadata fit for a signature, see Aux)
-        self.unflatten = unflatten  # (metadata, tuple of children) -> x
-        self.flatten_with_keys = flatten_with_keys  # the same with (key, child) pairs
-        self.is_namedtuple = is_namedtuple
+    def __reduce__(self):
+        """Pickle by class, since the functions are mostly lambdas."""
+        return _node_type_of, (self.cls,)
 
 
 class NodeTypes(dict):
@@ -41,30 +99,28 @@ class NodeTypes(dict):
 
     def __missing__(self, cls):
         """Classify a class that nobody registered: only namedtuples are nodes."""
-        kind = None
-        if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-            kind = _namedtuple_type(cls)
-        self[cls] = kind
-        return kind
+        is_namedtuple = issubclass(cls, tuple) and hasattr(cls, "_fields")
+        self[cls] = _namedtuple_type(cls) if is_namedtuple else None
+        return self[cls]
+
+    def add(self, kind):
+        """Enter a node type, once per class; a namedtuple may get another than it had."""
+        known = self.get(kind.cls)
+        if known is not None and not known.is_namedtuple:
+            raise ValueError(f"Duplicate custom PyTreeDef type registration for {kind.cls}.")
+        self[kind.cls] = kind
 
 
 node_types = NodeTypes()
-_registered: set[type] = set()
 
 
-def add_node_type(kind: NodeType) -> None:
-    """Enter a node type in the registry, once per class."""
-    if kind.cls in _registered:
-        raise ValueError(
-            f"Duplicate custom PyTreeDef type registration for {kind.cls}: "
-            "a class can be registered as a pytree node only once."
-        )
-    _registered.add(kind.cls)
-    node_types[kind.cls] = kind
+def _node_type_of(cls):
+    """The node type of a class, for pickle."""
+    return node_types[cls]
 
 
-def is_tree_node(typ: type) -> bool:
-    """Whether instances of `typ` are containers rather than leaves.
+def is_tree_node(typ):
+    """Whether instances of the class `typ` are containers rather than leaves.
 
     >>> is_tree_node(list), is_tree_node(float)
     (True, False)
@@ -72,158 +128,65 @@ def is_tree_node(typ: type) -> bool:
     return node_types[typ] is not None
 
 
-# ------------------------------------------------------------------ metadata in signatures
+# ---- built-in containers ------------------------------------------------------------------------
 
 
-class Aux:
-    """Metadata inside a signature: equal only if interchangeable.
-
-    Python says 1 == True == 1.0, but a dict rebuilt from another's treedef must get its own
-    keys back. Metadata of unknown classes refuses to be hashed, which keeps its treedef out
-    of the table: a table that held users' functions would keep all that they capture alive.
-    """
-
-    __slots__ = ("value",)
-
-    def __init__(self, value):
-        """Wrap the metadata `value`."""
-        self.value = value
-
-    def __hash__(self):
-        """Hash the exact form; TypeError if there is none."""
-        return hash(_exact(self.value))
-
-    def __eq__(self, other):
-        """Compare exact forms."""
-        return type(other) is Aux and _exact(self.value) == _exact(other.value)
-
-
-def _exact(value) -> Hashable:
-    """A form of `value` that also tells classes apart; TypeError for unknown classes."""
-    cls = type(value)
-    if value is None or cls is str or cls is bytes:
-        return value
-    if cls is int or cls is bool or cls is type:
-        return cls, value
-    if cls is float:
-        return cls, repr(value)  # 0.0 == -0.0
-    if cls is tuple:
-        return tuple([_exact(v) for v in value])
-    raise TypeError(f"treedefs with metadata of type {cls} are not shared")
-
-
-def plain_aux(aux):
-    """Metadata as its owner knows it."""
-    if type(aux) is Aux:
-        return aux.value
-    return aux
-
-
-# -------------------------------------------------------------------- built-in containers
-
-
-def _flatten_dict(d):
-    """Children in the order of the sorted keys."""
-    keys = _sorted_keys(d, ValueError)
-    children = [d[k] for k in keys]
-    for key in keys:
-        if type(key) is not str:
-            return children, Aux(tuple(keys))
-    return children, tuple(keys)
-
-
-def _sorted_keys(d, error: type[Exception]) -> list:
+def _sorted_keys(d, error):
     """The keys in order, or an error that shows why they have none."""
     try:
         return sorted(d)
     except TypeError as e:
         raise error(
-            "Comparator raised exception while sorting pytree dictionary keys: "
-            f"keys {list(d)!r} of a {type(d).__name__} must be comparable with one another "
-            f"({e}). Use keys of one type, for instance str."
+            "Comparator raised exception while sorting pytree dictionary keys: those of a "
+            f"{type(d).__name__} must be of one type, for instance str, got {list(d)!r} ({e})."
         ) from None
+
+
+def _flatten_dict(d):
+    """Children in the order of the sorted keys, which are the metadata."""
+    keys = _sorted_keys(d, ValueError)
+    return [d[k] for k in keys], tuple(keys)
 
 
 def _flatten_defaultdict(d):
     """As a dict; the metadata are the factory and the keys."""
-    keys = tuple(_sorted_keys(d, TypeError))
-    return [d[k] for k in keys], Aux((d.default_factory, keys))
-
-
-def _keyed_sequence(x):
-    """Children of a list or tuple with their indices."""
-    return _pair(map(SequenceKey, range(len(x))), x), None
-
-
-def _keyed_dict(d):
-    """Children of a dict with their keys."""
-    children, aux = _flatten_dict(d)
-    return _pair(map(DictKey, plain_aux(aux)), children), aux
+    keys = _sorted_keys(d, TypeError)
+    return [d[k] for k in keys], (d.default_factory, tuple(keys))
 
 
 def _flatten_ordered_dict(d):
     """Children in the order of insertion, which is part of the structure."""
-    return list(d.values()), Aux(tuple(d))
+    return list(d.values()), tuple(d)
 
 
-def _keyed_ordered_dict(d):
-    """Children of an OrderedDict with their keys."""
-    return _pair(map(DictKey, d), d.values()), Aux(tuple(d))
-
-
-def _keyed_defaultdict(d):
-    """Children of a defaultdict with their keys."""
-    children, aux = _flatten_defaultdict(d)
-    return _pair(map(DictKey, aux.value[1]), children), aux
-
-
-def _pair(keys, children) -> list[tuple[Any, Any]]:
-    """Keys and children, one to one."""
-    return list(zip(keys, children, strict=True))
-
-
-def _namedtuple_type(cls) -> NodeType:
+def _namedtuple_type(cls):
     """The node type of a namedtuple class, which the result keeps."""
-    return NodeType(
-        cls,
-        lambda x: (x, cls),
-        lambda aux, xs: cls(*xs),
-        lambda x: (_pair(map(GetAttrKey, cls._fields), x), cls),
-        is_namedtuple=True,
-    )
+    unflatten, keys = lambda aux, xs: cls(*xs), lambda x, xs: map(GetAttrKey, cls._fields)
+    return NodeType(cls, lambda x: (x, cls), unflatten, keys, is_namedtuple=True)
 
 
-NONE_TYPE = type(None)
-for _kind in (
-    NodeType(tuple, lambda x: (x, None), lambda aux, xs: xs, _keyed_sequence),
-    NodeType(list, lambda x: (x, None), lambda aux, xs: list(xs), _keyed_sequence),
-    NodeType(dict, _flatten_dict, lambda keys, xs: dict(zip(keys, xs)), _keyed_dict),
-    NodeType(NONE_TYPE, lambda x: ((), None), lambda aux, xs: None, lambda x: ((), None)),
-    NodeType(
-        collections.OrderedDict,
-        _flatten_ordered_dict,
-        lambda keys, xs: collections.OrderedDict(zip(keys, xs, strict=True)),
-        _keyed_ordered_dict,
-    ),
-    NodeType(
-        collections.defaultdict,
-        _flatten_defaultdict,
-        lambda aux, xs: collections.defaultdict(aux[0], zip(aux[1], xs, strict=True)),
-        _keyed_defaultdict,
-    ),
-):
-    add_node_type(_kind)
+def _add_built_in_containers():
+    """Enter Python's own."""
+    same, empty = lambda x: (x, None), lambda x: ((), None)
+    places = lambda x, xs: map(SequenceKey, range(len(xs)))
+    in_order, by_key = lambda d, xs: map(DictKey, d), lambda d, xs: map(DictKey, sorted(d))
+    to_dict, to_ordered = lambda ks, xs: dict(zip(ks, xs)), lambda ks, xs: OrderedDict(zip(ks, xs))
+    to_default = lambda aux, xs: defaultdict(aux[0], zip(aux[1], xs))
+    node_types.add(NodeType(tuple, same, lambda _, xs: xs, places))
+    node_types.add(NodeType(list, same, lambda _, xs: list(xs), places))
+    node_types.add(NodeType(type(None), empty, lambda _, xs: None, places))
+    node_types.add(NodeType(dict, _flatten_dict, to_dict, by_key))
+    node_types.add(NodeType(OrderedDict, _flatten_ordered_dict, to_ordered, in_order))
+    node_types.add(NodeType(defaultdict, _flatten_defaultdict, to_default, by_key))
 
 
-# ---------------------------------------------------------------------------- registration
+_add_built_in_containers()
 
 
-def register_pytree_node(
-    nodetype: type,
-    flatten_func: Callable[[Any], tuple[Iterable[Any], Hashable]],
-    unflatten_func: Callable[[Any, tuple], Any],
-    flatten_with_keys_func: Callable[[Any], tuple[Iterable[Any], Hashable]] | None = None,
-) -> None:
+# ---- registration -------------------------------------------------------------------------------
+
+
+def register_pytree_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func=None):
     """Teach the library that instances of `nodetype` are containers.
 
     `flatten_func(x)` returns `(children, aux_data)`, where `aux_data` is static and hashable;
@@ -247,42 +210,31 @@ def register_pytree_node(
         if not callable(func):
             raise TypeError(f"register_pytree_node: {name} must be a function, got {func!r}.")
 
-    def flatten(x):
-        return _checked(nodetype, flatten_func(x))
+    flatten = lambda x: _checked(nodetype, flatten_func(x))
 
-    def flatten_with_keys(x):
+    def keys(x, children):
         if flatten_with_keys_func is None:
-            children, aux = flatten(x)
-            return _pair(map(FlattenedIndexKey, range(len(children))), children), aux
-        return _checked(nodetype, flatten_with_keys_func(x))
+            return map(FlattenedIndexKey, range(len(children)))
+        return [key for key, _ in _checked(nodetype, flatten_with_keys_func(x))[0]]
 
-    add_node_type(NodeType(nodetype, flatten, unflatten_func, flatten_with_keys))
+    node_types.add(NodeType(nodetype, flatten, unflatten_func, keys))
 
 
 def _checked(nodetype, out):
     """What a user's flatten function returned, if it has the right form."""
-    if not isinstance(out, tuple) or len(out) != 2:
-        raise ValueError(
-            f"The flatten function (to_iterable) for the custom PyTree node {nodetype} should "
-            f"return a (children, aux_data) tuple, got {out!r}"
-        )
-    children, aux = out
-    try:
-        children = tuple(children)
-    except TypeError:
-        raise ValueError(
-            f"The flatten function (to_iterable) for the custom PyTree node {nodetype} should "
-            f"return a (children, aux_data) tuple where 'children' is iterable, got {out!r}"
-        ) from None
-    return children, aux if aux is None else Aux(aux)
+    wanted = "a (children, aux_data) tuple"
+    if isinstance(out, tuple) and len(out) == 2:
+        try:
+            return tuple(out[0]), out[1]
+        except TypeError:
+            wanted += " where 'children' is iterable"
+    raise ValueError(
+        f"The flatten function (to_iterable) for the custom PyTree node {nodetype} should "
+        f"return {wanted}, got {out!r}"
+    )
 
 
-def register_pytree_with_keys(
-    nodetype: type,
-    flatten_with_keys: Callable[[Any], tuple[Iterable[Any], Hashable]],
-    unflatten_func: Callable[[Any, tuple], Any],
-    flatten_func: Callable[[Any], tuple[Iterable[Any], Hashable]] | None = None,
-) -> None:
+def register_pytree_with_keys(nodetype, flatten_with_keys, unflatten_func, flatten_func=None):
     """As `register_pytree_node`, for nodes that name their children.
 
     `flatten_with_keys(x)` returns `(pairs, aux_data)` with pairs `(key, child)`; a key is for
@@ -296,7 +248,7 @@ def register_pytree_with_keys(
     register_pytree_node(nodetype, flatten_func or without_keys, unflatten_func, flatten_with_keys)
 
 
-def register_pytree_node_class(cls: Class) -> Class:
+def register_pytree_node_class(cls):
     """Class decorator: register a class by its methods.
 
     The class has `tree_flatten(self) -> (children, aux_data)` and the class method
@@ -319,18 +271,14 @@ def register_pytree_node_class(cls: Class) -> Class:
     return cls
 
 
-def register_pytree_with_keys_class(cls: Class) -> Class:
+def register_pytree_with_keys_class(cls):
     """Class decorator: as `register_pytree_node_class`, with `tree_flatten_with_keys`."""
-    flatten = None
-    if hasattr(cls, "tree_flatten"):
-        flatten = lambda x: x.tree_flatten()
-    register_pytree_with_keys(
-        cls, lambda x: x.tree_flatten_with_keys(), cls.tree_unflatten, flatten
-    )
+    flatten = getattr(cls, "tree_flatten", None)
+    register_pytree_with_keys(cls, cls.tree_flatten_with_keys, cls.tree_unflatten, flatten)
     return cls
 
 
-def register_static(cls: Class) -> Class:
+def register_static(cls):
     """Class decorator: instances have no leaves; they are part of the structure.
 
     Instances must be hashable and comparable, for jit compiles once for each value.
@@ -346,12 +294,7 @@ def register_static(cls: Class) -> Class:
     return cls
 
 
-def register_dataclass(
-    nodetype: Class,
-    data_fields: Sequence[str] | None = None,
-    meta_fields: Sequence[str] | None = None,
-    drop_fields: Sequence[str] = (),
-) -> Class:
+def register_dataclass(nodetype, data_fields=None, meta_fields=None, drop_fields=()):
     """Register a dataclass: data fields are children, meta fields are static.
 
     Without `data_fields` and `meta_fields`, the fields made with
@@ -371,65 +314,32 @@ def register_dataclass(
     >>> tree_map(lambda x: x + 1, Layer(2, "dense"))
     Layer(weight=3, name='dense')
     """
-    if data_fields is None or meta_fields is None:
-        data_fields, meta_fields = _infer_fields(nodetype, data_fields, meta_fields)
+    names = "register_dataclass: data_fields and meta_fields"
+    is_dataclass = dataclasses.is_dataclass(nodetype)
+    fields = dataclasses.fields(nodetype) if is_dataclass else ()
+    if (data_fields is None) != (meta_fields is None):
+        raise TypeError(f"{names} must both be specified when either is.")
+    if data_fields is None and not is_dataclass:
+        raise TypeError(f"{names} are required when nodetype is not a dataclass: {nodetype}.")
+    if data_fields is None:
+        data_fields = [f.name for f in fields if not f.metadata.get("static", False)]
+        meta_fields = [f.name for f in fields if f.metadata.get("static", False)]
     data, meta = tuple(data_fields), tuple(meta_fields)
-    _check_fields(nodetype, data, meta, drop_fields)
+    listed = {*data, *meta}
+    wanted = {f.name for f in fields if f.init} - {*drop_fields} if is_dataclass else listed
+    faults = {"Missing": wanted - listed, "Unexpected": listed - wanted}
+    faults["Overlapping"] = {*data} & {*meta}
+    for word, wrong in faults.items():
+        if wrong:
+            raise ValueError(
+                f"{names} must include all dataclass fields of {nodetype} with init=True, less "
+                f"drop_fields, and must not overlap. {word} fields: {sorted(wrong)}."
+            )
 
     def flatten(x):
-        children = [getattr(x, name) for name in data]
-        return children, Aux(tuple([getattr(x, name) for name in meta])) if meta else ()
+        return [getattr(x, n) for n in data], tuple([getattr(x, n) for n in meta])
 
-    def flatten_with_keys(x):
-        children, aux = flatten(x)
-        return _pair(map(GetAttrKey, data), children), aux
-
-    def unflatten(aux, children):
-        fields = dict(zip(meta, aux, strict=True))
-        fields.update(zip(data, children, strict=True))
-        return nodetype(**fields)
-
-    add_node_type(NodeType(nodetype, flatten, unflatten, flatten_with_keys))
+    unflatten = lambda aux, xs: nodetype(**dict(zip(meta, aux)), **dict(zip(data, xs)))
+    keys = lambda x, xs: map(GetAttrKey, data)
+    node_types.add(NodeType(nodetype, flatten, unflatten, keys))
     return nodetype
-
-
-def _infer_fields(nodetype, data_fields, meta_fields) -> tuple[list[str], list[str]]:
-    """Data and static fields of a dataclass as its author marked them."""
-    if data_fields is not None or meta_fields is not None:
-        raise TypeError(
-            "register_dataclass: data_fields and meta_fields must both be specified when "
-            f"either is specified. Got {data_fields=} {meta_fields=}."
-        )
-    if not dataclasses.is_dataclass(nodetype):
-        raise TypeError(
-            "register_dataclass: data_fields and meta_fields are required when nodetype is "
-            f"not a dataclass. Got {nodetype=}."
-        )
-    data: list[str] = []
-    meta: list[str] = []
-    for field in dataclasses.fields(nodetype):
-        fields = meta if field.metadata.get("static", False) else data
-        fields.append(field.name)
-    return data, meta
-
-
-def _check_fields(nodetype, data, meta, drop_fields) -> None:
-    """Each field of the constructor must be listed, and once."""
-    listed = {*data, *meta}
-    if dataclasses.is_dataclass(nodetype):
-        wanted = {f.name for f in dataclasses.fields(nodetype) if f.init} - {*drop_fields}
-        complaint = "register_dataclass: data_fields and meta_fields must include all dataclass "
-        complaint += f"fields of {nodetype} with init=True and only them."
-        if wanted - listed:
-            raise ValueError(
-                f"{complaint} Missing fields: {sorted(wanted - listed)}. List them as data or "
-                "meta fields, or add them to drop_fields."
-            )
-        if listed - wanted:
-            raise ValueError(f"{complaint} Unexpected fields: {sorted(listed - wanted)}.")
-    overlap = sorted({*data} & {*meta})
-    if overlap:
-        raise ValueError(
-            "register_dataclass: data_fields and meta_fields must not overlap. Overlapping "
-            f"fields: {overlap}."
-        )

@@ -1,159 +1,100 @@
 """Treedefs and flattening: the structure of a pytree apart from its leaves.
 
-Flattening lies on the path of every jit call, so treedefs are shared: flattening writes a flat
-*signature* of the structure, and a table from signatures to treedefs returns the object built
-the first time. Equal structures are then mostly the same object, with its hash already known.
+A treedef is a flat list of the tree's nodes, children before their parents. So flattening and
+unflattening, which lie on the path of every jit call, are loops over a list, and comparing two
+structures is comparing two tuples.
 """
 
-from __future__ import annotations
+import itertools
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any
+from tinyjax.tree_registry import node_types
 
-from tinyjax.tree_paths import KeyPath
-from tinyjax.tree_registry import NONE_TYPE, NodeType, node_types, plain_aux
-
-# --------------------------------------------------------------------------------- treedef
+# ---- treedefs -----------------------------------------------------------------------------------
 
 
-class PyTreeDef:
+class PyTreeDef(tuple):
     """The structure of a pytree without its leaves: immutable, hashable, comparable.
 
     Made by `tree_flatten` and `tree_structure`. `num_leaves` counts leaves, `num_nodes`
-    leaves and containers.
+    leaves and containers. Its items are None for a leaf, and for a container a triple: node type,
+    metadata, number of children. The children stand before it, from left to right.
 
     >>> tree_structure({"b": [1, None], "a": 2})
     PyTreeDef({'a': *, 'b': [*, None]})
     """
 
-    __slots__ = ("num_leaves", "num_nodes", "_kind", "_aux", "_children", "_hash")
+    __slots__ = ()
 
-    num_leaves: int
-    num_nodes: int
-
-    def __init__(self, kind: NodeType | None, aux: Any, children: tuple[PyTreeDef, ...]):
-        """A node of type `kind` (None: a leaf) with metadata `aux`."""
-        self._kind = kind
-        self._aux = plain_aux(aux)
-        self._children = children
-        self.num_nodes = 1 + sum([c.num_nodes for c in children])
-        self.num_leaves = 1 if kind is None else sum([c.num_leaves for c in children])
-        # Metadata of custom nodes may be unhashable, so it takes part in == alone.
-        keys = self._aux if kind is not None and kind.cls is dict else None
-        self._hash = hash((kind, keys, children))
-
-    # ---- comparing and printing
+    num_nodes = property(len)
+    num_leaves = property(lambda self: self.count(None))
 
     def __hash__(self):
-        """The hash, computed when the treedef was built."""
-        return self._hash
-
-    def __eq__(self, other):
-        """Same containers, same metadata, same places of leaves."""
-        if self is other:
-            return True
-        if type(other) is not PyTreeDef:
-            return NotImplemented
-        return (
-            self._hash == other._hash
-            and self._kind is other._kind
-            and bool(self._aux == other._aux)
-            and self._children == other._children
-        )
+        """As of a tuple; metadata that cannot be hashed count in == alone."""
+        try:
+            return tuple.__hash__(self)
+        except TypeError:
+            return hash(tuple([node and node[0] for node in self]))
 
     def __repr__(self):
         """The tree with `*` for leaves."""
-        return f"PyTreeDef({self._body()})"
-
-    def _body(self) -> str:
-        """What stands between the parentheses of the repr."""
-        if self._kind is None:
-            return "*"
-        children = [c._body() for c in self._children]
-        inside = ", ".join(children)
-        cls = self._kind.cls
-        if cls is NONE_TYPE:
-            return "None"
-        if cls is tuple:
-            return f"({inside},)" if len(children) == 1 else f"({inside})"
-        if cls is list:
-            return f"[{inside}]"
-        if cls is dict:
-            items = zip(self._aux, children, strict=True)
-            return "{" + ", ".join([f"{k!r}: {c}" for k, c in items]) + "}"
-        if self._kind.is_namedtuple:
-            return f"CustomNode(namedtuple[{cls.__name__}], [{inside}])"
-        return f"CustomNode({cls.__name__}[{self._aux}], [{inside}])"
-
-    def __reduce__(self):
-        """Pickle by class, since node types hold functions."""
-        if self._kind is None:
-            return _rebuild, (None, None, ())
-        return _rebuild, (self._kind.cls, self._aux, self._children)
+        return f"PyTreeDef({_draw(self)!r})"
 
     # ---- looking inside
 
-    def children(self) -> list[PyTreeDef]:
+    def children(self):
         """The treedefs of the children.
 
         >>> tree_structure([1, (2, 3)]).children()
         [PyTreeDef(*), PyTreeDef((*, *))]
         """
-        return list(self._children)
+        nodes, children = list(self[:-1]), []
+        while nodes:
+            children.append(PyTreeDef(_pop_tree(nodes)))
+        return children[::-1]
 
-    def node_data(self) -> tuple[type, Any] | None:
+    def node_data(self):
         """The root's class and metadata (a dict's keys as a list), or None for a leaf."""
-        if self._kind is None:
+        if self[-1] is None:
             return None
-        if self._kind.cls is dict:
-            return dict, list(self._aux)
-        if self._kind.is_namedtuple:
-            return self._kind.cls, None
-        return self._kind.cls, self._aux
+        kind, aux, _ = self[-1]
+        aux = list(aux) if kind.cls is dict else aux
+        return kind.cls, None if kind.is_namedtuple else aux
 
-    def compose(self, inner: PyTreeDef) -> PyTreeDef:
-        """The structure that has `inner` in the place of every leaf.
+    def compose(self, inner):
+        """The structure that has the treedef `inner` in the place of every leaf.
 
         >>> tree_structure((1, 2)).compose(tree_structure([3]))
         PyTreeDef(([*], [*]))
         """
-        if self._kind is None:
-            return inner
-        return PyTreeDef(self._kind, self._aux, tuple([c.compose(inner) for c in self._children]))
+        return PyTreeDef(itertools.chain(*[inner if node is None else (node,) for node in self]))
 
     # ---- from leaves to trees and back
 
-    def unflatten(self, leaves: Iterable[Any]) -> Any:
+    def unflatten(self, leaves):
         """The tree with this structure and these leaves; ValueError if their number is wrong.
 
         >>> tree_structure({"w": 0, "b": 0}).unflatten([1, 2])
         {'b': 1, 'w': 2}
         """
         leaves = tuple(leaves)
-        if len(leaves) < self.num_leaves:
-            raise ValueError(
-                f"Too few leaves for PyTreeDef; expected {self.num_leaves}, got {len(leaves)}. "
-                f"The structure is {self}."
-            )
-        if len(leaves) > self.num_leaves:
-            raise ValueError(
-                f"Too many leaves for PyTreeDef; expected {self.num_leaves}, got {len(leaves)}. "
-                f"The structure is {self}."
-            )
-        return self._build(iter(leaves))
+        wanted = self.count(None)
+        if len(leaves) != wanted:
+            word = "few" if len(leaves) < wanted else "many"
+            count = f"expected {wanted}, got {len(leaves)}"
+            raise ValueError(f"Too {word} leaves for PyTreeDef; {count}. The structure is {self}.")
+        remaining, built = iter(leaves), []  # built: whole subtrees whose parent is yet to come
+        for node in self:
+            if node is None:
+                built.append(next(remaining))
+            else:
+                kind, aux, arity = node
+                start = len(built) - arity
+                children = tuple(built[start:])
+                del built[start:]
+                built.append(kind.unflatten(aux, children))
+        return built[0]
 
-    def _build(self, leaves) -> Any:
-        """Put the tree together from an iterator over the leaves."""
-        kind = self._kind
-        if kind is None:
-            return next(leaves)
-        children = []
-        for child in self._children:
-            # A method call per leaf would double the time.
-            children.append(next(leaves) if child._kind is None else child._build(leaves))
-        return kind.unflatten(self._aux, tuple(children))
-
-    def flatten_up_to(self, tree: Any) -> list[Any]:
+    def flatten_up_to(self, tree):
         """The subtrees of `tree` that stand where this structure has leaves.
 
         Raises ValueError if this structure is not a prefix of `tree`.
@@ -161,90 +102,109 @@ class PyTreeDef:
         >>> tree_structure((1, 2)).flatten_up_to(("a", ["b", "c"]))
         ['a', ['b', 'c']]
         """
-        subtrees: list[Any] = []
-        self._flatten_up_to(tree, subtrees)
-        return subtrees
-
-    def _flatten_up_to(self, x, subtrees) -> None:
-        """Append the subtrees of `x` from left to right."""
-        kind = self._kind
-        if kind is None:
-            subtrees.append(x)
-            return
-        if node_types[type(x)] is not kind:
-            raise ValueError(_type_mismatch(kind, x))
-        children, aux = kind.flatten(x)
-        if kind.cls is dict and plain_aux(aux) != self._aux:
-            raise ValueError(
-                f"Dict key mismatch; expected keys: {list(self._aux)}; "
-                f"present keys: {list(plain_aux(aux))}."
-            )
-        if len(children) != len(self._children):
-            name = "Custom type"
-            if kind.cls in (tuple, list):
-                name = kind.cls.__name__.capitalize()
-            raise ValueError(
-                f"{name} arity mismatch: {len(children)} != {len(self._children)}; value: {x!r}."
-            )
-        if plain_aux(aux) != self._aux:
-            raise ValueError(
-                f"Mismatch custom node data: {self._aux} != {plain_aux(aux)}; value: {x!r}."
-            )
-        for child, y in zip(self._children, children, strict=True):
-            child._flatten_up_to(y, subtrees)
+        subtrees, todo = [], [tree]
+        for node in reversed(self):  # from the root down, from right to left
+            x = todo.pop()
+            if node is None:
+                subtrees.append(x)
+                continue
+            kind, aux, arity = node
+            if node_types[type(x)] is not kind:
+                raise ValueError(_other_type(kind, x))
+            children, x_aux = kind.flatten(x)
+            if len(children) != arity or x_aux != aux:
+                raise ValueError(_other_node(node, x, len(children), x_aux))
+            todo += children
+        return subtrees[::-1]
 
 
-def _type_mismatch(kind: NodeType, x) -> str:
-    """What to say about `x` where a node of another type was expected."""
-    if kind.cls is NONE_TYPE:
+class _Text(str):
+    """Prints without quotes."""
+
+    __repr__ = str.__str__
+
+
+def _draw(treedef):
+    """Something that prints as the tree does: Python's own containers draw themselves."""
+    if treedef[-1] is None:
+        return _Text("*")
+    kind, aux, _ = treedef[-1]
+    children = [_draw(child) for child in treedef.children()]
+    if kind.cls in (tuple, list, dict, type(None)):
+        return kind.unflatten(aux, tuple(children))
+    name = kind.cls.__name__
+    head = f"namedtuple[{name}]" if kind.is_namedtuple else f"{name}[{aux}]"
+    return _Text(f"CustomNode({head}, {children})")
+
+
+def _pop_tree(nodes):
+    """Take the nodes of the last subtree off a list of nodes."""
+    start, missing = len(nodes), 1
+    while missing:  # from the root up to the first leaf: each node is found, its children missing
+        start -= 1
+        missing += (0 if nodes[start] is None else nodes[start][2]) - 1
+    tree = nodes[start:]
+    del nodes[start:]
+    return tree
+
+
+def _other_type(kind, x):
+    """What to say about `x` where a node of type `kind` was expected."""
+    if kind.cls is type(None):
         return (
-            f"Expected None, got {x!r}. None is an empty node, not a leaf: it matches None alone. "
-            "Pass is_leaf=lambda x: x is None to treat it as a leaf."
+            f"Expected None, got {x!r}. To have None as a leaf, pass is_leaf=lambda x: x is None."
         )
     if kind.cls in (tuple, list, dict):
         return f"Expected {kind.cls.__name__}, got {x!r}."
-    if kind.is_namedtuple and not (isinstance(x, tuple) and hasattr(x, "_fields")):
+    if kind.is_namedtuple and not hasattr(x, "_fields"):
         return f"Expected named tuple {kind.cls}, got {x!r}."
     name = "Named tuple" if kind.is_namedtuple else "Custom node"
     return f"{name} type mismatch: expected type: {kind.cls}, value: {x!r}."
 
 
-def _rebuild(cls, aux, children) -> PyTreeDef:
-    """Unpickle a treedef."""
-    if cls is None:
-        return _LEAF
-    return PyTreeDef(node_types[cls], aux, children)
+def _other_node(node, x, arity, aux):
+    """What to say about a node `x` of the right type with other children or metadata."""
+    kind, wanted_aux, wanted_arity = node
+    if kind.cls is dict:
+        return f"Dict key mismatch; expected keys: {list(wanted_aux)}; present keys: {list(aux)}."
+    if arity != wanted_arity:
+        name = kind.cls.__name__.capitalize() if kind.cls in (tuple, list) else "Custom type"
+        return f"{name} arity mismatch: {arity} != {wanted_arity}; value: {x!r}."
+    return f"Mismatch custom node data: {wanted_aux} != {aux}; value: {x!r}."
 
 
-def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
+def treedef_tuple(treedefs):
     """The structure of a tuple whose children have the given structures.
 
     >>> treedef_tuple([tree_structure(1), tree_structure([2, 3])])
     PyTreeDef((*, [*, *]))
     """
-    children = tuple(treedefs)
+    children = list(treedefs)
     for child in children:
         if type(child) is not PyTreeDef:
             raise TypeError(f"treedef_tuple needs PyTreeDefs, got {child!r} of {type(child)}.")
-    return PyTreeDef(node_types[tuple], None, children)
+    return PyTreeDef([*itertools.chain(*children), (node_types[tuple], None, len(children))])
 
 
-_LEAF = PyTreeDef(None, None, ())
+def covered_leaves(prefix, full):
+    """How many leaves of the treedef `full` each leaf of `prefix` stands for; None if it is none.
+
+    >>> covered_leaves(tree_structure((0, 0)), tree_structure((1, [2, 3])))
+    [1, 2]
+    """
+    rest, counts = list(full), []
+    for node in reversed(prefix):
+        if node is None:
+            counts.append(_pop_tree(rest).count(None))
+        elif rest.pop() != node:
+            return None
+    return counts[::-1]
 
 
-# ------------------------------------------------------------------------------ flattening
-
-# A signature lists a tree's nodes from the root down: None for a leaf, and for a container
-# its node type, metadata and number of children, followed by the children.
-
-_shared: dict[tuple, PyTreeDef] = {}
-_MAX_SHARED = 1024  # signatures in the table, which is emptied when full
-_MAX_SIGNATURE = 8192  # entries in a signature that is worth keeping
+# ---- flattening ---------------------------------------------------------------------------------
 
 
-def tree_flatten(
-    tree: Any, is_leaf: Callable[[Any], bool] | None = None
-) -> tuple[list[Any], PyTreeDef]:
+def tree_flatten(tree, is_leaf=None):
     """The leaves of a pytree from left to right, and its structure.
 
     `is_leaf` is asked at every node; where it says True, the whole subtree counts as a leaf.
@@ -253,16 +213,27 @@ def tree_flatten(
     >>> tree_flatten([1, {"b": 2, "a": (3, None)}])
     ([1, 3, 2], PyTreeDef([*, {'a': (*, None), 'b': *}]))
     """
-    leaves: list[Any] = []
-    signature: list[Any] = []
-    if is_leaf is None:
-        _flatten_into((tree,), leaves, signature)
-    else:
-        _flatten_until(is_leaf, (tree,), leaves, signature)
-    return leaves, _treedef(tuple(signature))
+    leaves, nodes = [], []
+    _flatten_into((tree,), is_leaf, leaves, nodes)
+    return leaves, PyTreeDef(nodes)
 
 
-def tree_structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> PyTreeDef:
+def _flatten_into(siblings, is_leaf, leaves, nodes):
+    """Append the leaves and the nodes of all siblings."""
+    for x in siblings:
+        kind = node_types[type(x)]
+        if (is_leaf is not None and _says_leaf(is_leaf(x))) or kind is None:
+            leaves.append(x)
+            nodes.append(None)
+        else:
+            children, aux = kind.flatten(x)
+            arity = len(children)
+            if arity:  # kwargs, mostly {}, save a call
+                _flatten_into(children, is_leaf, leaves, nodes)
+            nodes.append((kind, aux, arity))
+
+
+def tree_structure(tree, is_leaf=None):
     """The structure of a pytree; `is_leaf` as in `tree_flatten`.
 
     >>> tree_structure((1, [2, None]))
@@ -271,88 +242,7 @@ def tree_structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> P
     return tree_flatten(tree, is_leaf)[1]
 
 
-def _flatten_into(siblings, leaves, signature) -> None:
-    """Append the leaves and the signatures of all siblings."""
-    for x in siblings:
-        kind = node_types[type(x)]
-        if kind is None:
-            leaves.append(x)
-            signature.append(None)
-        else:
-            children, aux = kind.flatten(x)
-            num_children = len(children)
-            signature += (kind, aux, num_children)
-            if num_children:  # kwargs, mostly {}, save a call
-                _flatten_into(children, leaves, signature)
-
-
-def _flatten_until(is_leaf, siblings, leaves, signature) -> None:
-    """As `_flatten_into`, stopping where `is_leaf` says so."""
-    for x in siblings:
-        kind = node_types[type(x)]
-        if _says_leaf(is_leaf(x)) or kind is None:
-            leaves.append(x)
-            signature.append(None)
-        else:
-            children, aux = kind.flatten(x)
-            signature += (kind, aux, len(children))
-            _flatten_until(is_leaf, children, leaves, signature)
-
-
-def _flatten_with_path(is_leaf, siblings, leaves, signature) -> None:
-    """As `_flatten_until`, from pairs (path, subtree) to pairs (path, leaf)."""
-    for path, x in siblings:
-        kind = node_types[type(x)]
-        if _says_leaf(is_leaf(path, x)) or kind is None:
-            leaves.append((path, x))
-            signature.append(None)
-        else:
-            pairs, aux = kind.flatten_with_keys(x)
-            signature += (kind, aux, len(pairs))
-            children = [((*path, key), child) for key, child in pairs]
-            _flatten_with_path(is_leaf, children, leaves, signature)
-
-
-def _says_leaf(answer) -> bool:
-    """The answer of an is_leaf function; NumPy's bools, say, are likely mistakes."""
-    if answer is True or answer is False or answer is None:
-        return bool(answer)
-    raise ValueError(
-        f"is_leaf predicate returned a non-boolean value {answer!r}; expected a boolean"
-    )
-
-
-def _treedef(signature: tuple) -> PyTreeDef:
-    """The treedef of a signature, from the table if it is there."""
-    try:
-        treedef = _shared.get(signature)
-    except TypeError:  # metadata that must not be shared
-        return _parse(iter(signature))
-    if treedef is None:
-        treedef = _parse(iter(signature))
-        if len(signature) <= _MAX_SIGNATURE:
-            if len(_shared) >= _MAX_SHARED:
-                _shared.clear()
-            _shared[signature] = treedef
-    return treedef
-
-
-def _parse(entries) -> PyTreeDef:
-    """Build a treedef from an iterator over its signature."""
-    kind = next(entries)
-    if kind is None:
-        return _LEAF
-    aux = next(entries)
-    num_children = next(entries)
-    return PyTreeDef(kind, aux, tuple([_parse(entries) for _ in range(num_children)]))
-
-
-# ------------------------------------------------------------------------------- key paths
-
-
-def tree_flatten_with_path(
-    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
-) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
+def tree_flatten_with_path(tree, is_leaf=None, is_leaf_takes_path=False):
     """As `tree_flatten`, with pairs (key path, leaf).
 
     `is_leaf` takes the subtree, or with `is_leaf_takes_path` its path and the subtree.
@@ -360,24 +250,31 @@ def tree_flatten_with_path(
     >>> tree_flatten_with_path({"a": [1]})[0]
     [((DictKey(key='a'), SequenceKey(idx=0)), 1)]
     """
+    leaves, nodes = [], []
 
-    def asks(path, x):
-        if is_leaf is None:
-            return False
-        if is_leaf_takes_path:
-            return is_leaf(path, x)
-        return is_leaf(x)
+    def visit(path, x):
+        args = (path, x) if is_leaf_takes_path else (x,)
+        if (is_leaf is not None and _says_leaf(is_leaf(*args))) or node_types[type(x)] is None:
+            leaves.append((path, x))
+            nodes.append(None)
+            return
+        pairs, aux = flatten_one_level_with_keys(x)
+        for key, child in pairs:
+            visit((*path, key), child)
+        nodes.append((node_types[type(x)], aux, len(pairs)))
 
-    leaves: list[tuple[KeyPath, Any]] = []
-    signature: list[Any] = []
-    _flatten_with_path(asks, [((), tree)], leaves, signature)
-    return leaves, _treedef(tuple(signature))
+    visit((), tree)
+    return leaves, PyTreeDef(nodes)
 
 
-# ------------------------------------------------------------------------------- one level
+def _says_leaf(answer):
+    """The answer of an is_leaf function; NumPy's bools, say, are likely mistakes."""
+    if answer is True or answer is False or answer is None:
+        return answer
+    raise ValueError(f"is_leaf predicate returned a non-boolean value {answer!r}")
 
 
-def flatten_one_level(tree: Any) -> tuple[Sequence[Any], Hashable]:
+def flatten_one_level(tree):
     """The children of the root, not flattened further, and its metadata.
 
     Raises ValueError for a leaf.
@@ -385,23 +282,18 @@ def flatten_one_level(tree: Any) -> tuple[Sequence[Any], Hashable]:
     >>> flatten_one_level({"b": [1, 2], "a": 3})
     ([3, [1, 2]], ('a', 'b'))
     """
-    children, aux = _node_type(tree).flatten(tree)
-    return children, plain_aux(aux)
+    kind = node_types[type(tree)]
+    if kind is None:
+        raise ValueError(f"can't tree-flatten type: {type(tree)}, which is a leaf")
+    return kind.flatten(tree)
 
 
-def flatten_one_level_with_keys(tree: Any) -> tuple[Sequence[tuple[Any, Any]], Hashable]:
+def flatten_one_level_with_keys(tree):
     """As `flatten_one_level`, with pairs (key, child).
 
     >>> flatten_one_level_with_keys((7,))
     ([(SequenceKey(idx=0), 7)], None)
     """
-    pairs, aux = _node_type(tree).flatten_with_keys(tree)
-    return pairs, plain_aux(aux)
-
-
-def _node_type(tree) -> NodeType:
-    """The node type of a container; ValueError for leaves."""
-    kind = node_types[type(tree)]
-    if kind is None:
-        raise ValueError(f"can't tree-flatten type: {type(tree)}, which is a leaf")
-    return kind
+    children, aux = flatten_one_level(tree)
+    keys = node_types[type(tree)].keys(tree, children)
+    return list(zip(keys, children, strict=True)), aux
