@@ -328,6 +328,9 @@ def test_sources_that_mean_nothing_are_refused():
     for expression in ("x[i] + i", "exp(i)", "unknown(x[i])", "popcount(x[i])"):
         with pytest.raises(KernelError, match=r"kernel 'k' does not compile for \('f32\[1\]'"):
             compile_kernel("k", *elementwise(expression, "f32", "f32"))
+    for body in ("out[0] = x[0, 0]", "out[0, 0] = x[0]", "out[0] = x[-1:][0, 0]", "out.fill(0)"):
+        with pytest.raises(KernelError, match="does not compile"):
+            compile_kernel("k", *kernel(body, "f32[2]", "f32[2]", header="x, out"))
     with pytest.raises(ValueError, match="'f33' is no argument type; write dtype"):
         compile_kernel("k", "def k(x):\n    pass\n", ("f33",))
     with pytest.raises(ValueError, match=r"arrays of size 1: 'f16\[1\]'"):

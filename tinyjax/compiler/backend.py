@@ -1,5 +1,4 @@
-"""Kernel source and argument types -> a fast callable.  The only door to the rest of this half of
-the compiler.
+"""Kernel source and argument types -> a fast callable: the door to the compiler's lower half.
 
 ``compile_kernel`` looks for the kernel in this process, then in the disk cache (Numba is not
 imported for that), and compiles it otherwise: Numba's front end gives LLVM IR (``target``), LLVM
@@ -14,8 +13,9 @@ A kernel is the text of one function of the form
 
 with loops over ``range``, ``while``, ``if``, scalars, indexing ``a[i]``, ``a[i, j]``, rows
 ``a[i]``, slices ``a[i:j]`` of the first axis, ``.size``, ``.shape`` and the words of
-``intrinsics``.  One variable has one type.  Results are written to array parameters; scratch
-arrays are parameters too."""
+``intrinsics``.  One variable has one type; indices are in bounds and not negative (nothing
+checks).  Results are written to array parameters; scratch arrays are parameters too.
+"""
 
 from __future__ import annotations
 

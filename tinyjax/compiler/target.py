@@ -187,7 +187,10 @@ def _indices(index: types.Type) -> list[types.Type] | None:
 
 def _typed_setitem(args):
     buffer, index, value = args
-    if not isinstance(buffer, Buffer) or code_of(value) is None or _indices(index) is None:
+    kinds, code = _indices(index), code_of(value)
+    if not isinstance(buffer, Buffer) or kinds is None or len(kinds) != buffer.ndim:
+        return None
+    if code is None or (is_complex(code) and not is_complex(buffer.code)):
         return None
     return templates.signature(types.none, buffer, index, SCALARS[value_code(buffer.code)])
 
@@ -195,11 +198,8 @@ def _typed_setitem(args):
 def _typed_getitem(args):
     buffer, index = args
     if isinstance(buffer, types.UniTuple):  # x.shape[0]
-        return (
-            templates.signature(types.intp, *args)
-            if isinstance(index, types.IntegerLiteral)
-            else None
-        )
+        literal = isinstance(index, types.IntegerLiteral)
+        return templates.signature(types.intp, *args) if literal else None
     if not isinstance(buffer, Buffer):
         return None
     if index == types.slice2_type:
