@@ -1,7 +1,9 @@
 """The driver of an executable: cuts a program into kernels and call-outs, and calls them."""
 
+import functools
 import itertools
 import keyword
+import math
 
 import numpy as np
 
@@ -10,14 +12,18 @@ from tinyjax.compiler import backend
 from tinyjax.compiler.buffers import Scratch, maker
 from tinyjax.compiler.emit import Block, Emitter
 from tinyjax.compiler.emit_loops import inner_programs, loopable, outputs
-from tinyjax.compiler.fusion import CallOut, plan
+from tinyjax.compiler.fusion import CallOut, Nest, plan
 from tinyjax.compiler.interpret import call_out
 from tinyjax.compiler.kernel import Kernel, Namer
 from tinyjax.compiler.kernel import Scratch as ScratchOperand
 from tinyjax.compiler.passes import prepare
+from tinyjax.compiler.threads import COUNT, pieces, run_all
+from tinyjax.compiler.words import COSTLY
 from tinyjax.core import Literal
+from tinyjax.dtypes import bfloat16
 
 MAX_EQUATIONS = 80  # per kernel
+WORTH_THREADS = 200  # microseconds of work from which on a nest has a kernel of its own, in parts
 
 DTYPES = {
     "bool": np.bool_,
@@ -25,6 +31,7 @@ DTYPES = {
     "f64": np.float64,
     **{f"{s}{b}": np.dtype(f"{s}{b // 8}") for s in "iu" for b in (8, 16, 32, 64)},
     "f16": np.float16,
+    "bf16": bfloat16,
 }
 
 
@@ -32,7 +39,7 @@ def top_level(eqn):
     """Whether an equation outside of loops is part of a kernel: tiny products only."""
     if eqn.primitive.name != "dot_general":
         return loopable(eqn)
-    return loopable(eqn) and eqn.outvars[0].aval.size * contracted(eqn) <= 512
+    return loopable(eqn) and eqn.outvars[0].aval.size * contracted(eqn) <= 4096
 
 
 def contracted(eqn):
@@ -81,14 +88,20 @@ class Driver:
         ]
         for v in exported:
             kernel.array(v)
+        kernel.divisible = is_divisible(items)
         emitter = Emitter(kernel, loopable)
         emitter.block = Block(items, self.lazy, self.used_at, self.item_of, exported)
         for item in items:
             emitter.item(item)
+        kernel.sort_arrays()
         self.kernels.append(kernel)
         for v in exported:
             self.allocate(v)
-        self.call(kernel)
+        parallel = kernel.parts is not None and COUNT > 1 and work(items) >= WORTH_THREADS
+        if parallel and kernel.parts >= COUNT:
+            self.call_in_parts(kernel)
+        else:
+            self.call(kernel)
 
     def allocate(self, var):
         """A line that makes the array of a variable."""
@@ -111,6 +124,8 @@ class Driver:
             else:
                 args.append(self.argument(operand))
         args += [str(n) for n in kernel.sizes]
+        if kernel.parts is not None:
+            args += ["0", str(kernel.parts)]
         text = ", ".join(args)
         self.body += [
             "try:",
@@ -119,6 +134,28 @@ class Driver:
             f"    {kernel.name}(*contiguous({text}))",
         ]
         self.body += [f"take_{name}.give({name})" for name in scratch]
+
+    def call_in_parts(self, kernel):
+        """The line that lets several threads run a kernel, each a part of its outermost loop."""
+        args, takers = [], []
+        for code, operand in kernel.arrays.values():
+            if isinstance(operand, ScratchOperand):
+                name = f"scratch_{self.scratch}"
+                self.scratch += 1
+                self.space[name] = Scratch(operand.shape, DTYPES[code])
+                takers.append(name)
+            else:
+                args.append(self.argument(operand))
+        arrays = "".join(f"{a}, " for a in args)
+        scratch = "".join(f"{t}, " for t in takers)
+        sizes = "".join(f"{n}, " for n in kernel.sizes)
+        text = f"{kernel.name}, {kernel.parts}, ({arrays}), ({scratch}), ({sizes})"
+        self.body += [
+            "try:",
+            f"    in_parts({text})",
+            "except TypeError:",
+            f"    in_parts({text.replace(f'({arrays})', f'contiguous({arrays})', 1)})",
+        ]
 
     def argument(self, var):
         """The driver's name of an operand."""
@@ -209,7 +246,7 @@ class Driver:
             space[kernel.name] = backend.compile_kernel(
                 kernel.name, kernel.finish(), kernel.signature
             )
-        space.update(Array=Array, contiguous=contiguous, errstate=np.errstate)
+        space.update(Array=Array, contiguous=contiguous, in_parts=in_parts, errstate=np.errstate)
         exec(compile(source, f"<driver of {self.name}>", "exec"), space)
         return space[self.name]
 
@@ -219,6 +256,37 @@ def contiguous(*args):
     return [a if isinstance(a, int) else np.ascontiguousarray(a) for a in args]
 
 
+def in_parts(kernel, n, arrays, scratch, sizes):
+    """Run a kernel in several threads: parts of its outermost loop, scratch arrays for each."""
+    tasks, taken = [], []
+    for first, last in pieces(n, 64 if n >= 4096 else 1):
+        own = [s.take() for s in scratch]
+        taken.append(own)
+        tasks.append(functools.partial(kernel, *arrays, *own, *sizes, first, last))
+    run_all(tasks)
+    for own in taken:
+        for s, array in zip(scratch, own):
+            s.give(array)
+
+
+def is_divisible(items):
+    """Whether the outermost loop of a kernel with these items may be cut in parts."""
+    if len(items) != 1 or type(items[0]) is not Nest or items[0].shape == ():
+        return False
+    return items[0].mode in ("map", "row") and not items[0].in_pieces
+
+
+def work(items):
+    """A guess at the time that items take, in microseconds on one core."""
+    total = 0.0
+    for item in items:
+        if type(item) is Nest:
+            dear = sum(eqn.primitive.name in COSTLY for eqn in item.eqns)
+            each = 0.3 + 0.05 * len(item.eqns) + 0.7 * dear
+            total += math.prod(item.shape) * each / 1000
+    return total
+
+
 def inner_of(eqn):
     """The flattened programs inside an equation that a kernel or call-out runs."""
     return [prepare(j) for j in inner_programs(eqn) or []]
@@ -226,12 +294,13 @@ def inner_of(eqn):
 
 def segments(items):
     """Consecutive items that make a kernel, and call-outs: (number of the first item, items)."""
-    found, current, start, count = [], [], 0, 0
+    found, current, start, count, last_alone = [], [], 0, 0, False
     for at, item in enumerate(items):
-        big = count + len(item.eqns) > MAX_EQUATIONS
-        if current and (type(item) is CallOut or big):
+        alone = type(item) is CallOut or COUNT > 1 and work([item]) >= WORTH_THREADS
+        if current and (alone or last_alone or count + len(item.eqns) > MAX_EQUATIONS):
             found.append((start, current))
             current, count = [], 0
+        last_alone = alone
         if type(item) is CallOut:
             found.append((at, item))
             continue

@@ -8,13 +8,13 @@ read.
 import math
 
 from tinyjax.compiler import reduce
+from tinyjax.compiler.emit_copies import emit_copy
 from tinyjax.compiler.emit_loops import emit_loop
 from tinyjax.compiler.fusion import Copy, Nest, plan
-from tinyjax.compiler.index import ZERO, Ix, affine, read, same, tokens
+from tinyjax.compiler.index import ZERO, Ix, read, same, tokens
 from tinyjax.compiler.kernel import LOOP_NAMES, group_axes, loop_indices
 from tinyjax.compiler.words import COSTLY, code_of, expression, inside
 from tinyjax.core import Literal
-
 
 MAX_PIECES = 12  # loop nests that one nest may become
 
@@ -55,7 +55,7 @@ class Emitter:
         if type(item) is Nest:
             self.emit_nest(item)
         elif type(item) is Copy:
-            from_copy(self, item.eqn)
+            emit_copy(self, item.eqn)
         else:
             emit_loop(self, item.eqn)
 
@@ -259,8 +259,9 @@ class Emitter:
     def open_loops(self, shape, groups):
         """for i in range(n): ..."""
         for group in groups:
-            n = self.size(math.prod(shape[d] for d in group))
-            self.kernel.open(f"for {self.letter[group[-1]]} in range({n}):", group)
+            n = math.prod(shape[d] for d in group)
+            bounds = self.kernel.bounds(n) or self.size(n)
+            self.kernel.open(f"for {self.letter[group[-1]]} in range({bounds}):", group)
 
     def close_loops(self, groups):
         """The end of these loops."""
@@ -440,77 +441,3 @@ class Emitter:
         eqn = self.makers[var][0]
         own = 10 if eqn.primitive.name in COSTLY else 1
         return own + sum(self.cost(v, nest) for v in self.sources(eqn))
-
-
-# ---- results written piece by piece -------------------------------------------------------------
-
-
-def from_copy(self, eqn):
-    """concatenate, pad, dynamic_update_slice."""
-    self.nest, self.makers, self.members = None, {}, {}
-    out = self.storage(eqn.outvars[0])
-    name = eqn.primitive.name
-    self.kernel.line(f"# {self.kernel.namer(eqn.outvars[0])} = {name}")
-    if name == "concatenate":
-        start, axis = 0, eqn.params["dimension"]
-        for x in eqn.invars:
-            shift = [(start if d == axis else 0, 1) for d in range(len(x.aval.shape))]
-            copy_into(self, out, x, x.aval.shape, shift)
-            start += x.aval.shape[axis]
-    elif name == "pad":
-        emit_pad(self, out, eqn)
-    else:
-        x, update, *starts = eqn.invars
-        if self.kernel.places.get(x) is not out:
-            copy_into(self, out, x, x.aval.shape, [(0, 1)] * len(x.aval.shape))
-        offsets = [
-            None if n == m else self.clamped(s, n - m)
-            for s, n, m in zip(starts, x.aval.shape, update.aval.shape)
-        ]
-        write_at(self, out, update, offsets)
-
-
-def copy_into(self, out, x, shape, shifts, cut=()):
-    """Loops that write x, or what is left when it is cut, at start + stride * index."""
-    if 0 in shape:
-        return
-
-    def body(idx):
-        source = [affine(ix, a, 1, self) for ix, a in zip(idx, cut)] if cut else idx
-        value = read(self, x, source)
-        self.store(out, [affine(ix, a, s, self) for ix, (a, s) in zip(idx, shifts)], value)
-
-    self.over(shape, body)
-
-
-def emit_pad(self, out, eqn):
-    """The padding value everywhere, then the operand over it."""
-    x, value = eqn.invars
-    shape = eqn.outvars[0].aval.shape
-    if 0 in shape:
-        return
-    self.over(shape, lambda idx: self.store(out, idx, read(self, value, [])))
-    shifts, cut, kept = [], [], []
-    for n, wanted, (low, _, interior) in zip(x.aval.shape, shape, eqn.params["padding_config"]):
-        step = interior + 1
-        first = max(0, -(low // step))
-        last = max(first, min(n, -((low - wanted) // step)))
-        shifts.append((low + first * step, step))
-        cut.append(first)
-        kept.append(last - first)
-    copy_into(self, out, x, tuple(kept), shifts, cut)
-
-
-def write_at(self, out, update, offsets):
-    """Write an array into another one, at offsets known at run time."""
-    if 0 in update.aval.shape:
-        return
-
-    def body(idx):
-        at = [
-            ix if o is None else Ix(o if ix is ZERO else f"({o} + {ix.text})", None, ix.uses)
-            for ix, o in zip(idx, offsets)
-        ]
-        self.store(out, at, read(self, update, idx))
-
-    self.over(update.aval.shape, body)

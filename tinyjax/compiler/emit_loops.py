@@ -1,21 +1,18 @@
-"""scan, while, cond and small matrix products inside a kernel.
+"""scan, while and cond inside a kernel.
 
 Carried numbers are local variables, carried arrays are scratch arrays; scanned arrays are read row
 by row where they are. The body is a block like any other, so it is fused as if it stood alone.
 """
 
-import math
-
+from tinyjax.compiler.emit_dot import emit_dot, is_small_product
 from tinyjax.compiler.fusion import CallOut, Copy, Nest, known_dtypes, plan
-from tinyjax.compiler.index import ZERO, Ix, read
+from tinyjax.compiler.index import read
 from tinyjax.compiler.kernel import Place
 from tinyjax.compiler.passes import prepare
-from tinyjax.compiler.words import code_of, literal
+from tinyjax.compiler.words import code_of
 from tinyjax.core import Literal, memo
-from tinyjax.util import split_list
 
 MAX_LOOP_EQUATIONS = 200  # a longer body is compiled on its own, and the loop runs in Python
-MAX_PRODUCT = 1 << 16  # multiplications of a matrix product that is written as loops
 
 # ---- what can be part of a kernel ---------------------------------------------------------------
 
@@ -383,104 +380,6 @@ def hold(em, atom):
     if not isinstance(atom, Literal) and not atom.aval.shape:
         em.kernel.scalars.setdefault(atom, read(em, atom, []))
     return atom
-
-
-# ---- matrix products ----------------------------------------------------------------------------
-
-
-def is_small_product(eqn):
-    """Whether a product is small enough for plain loops."""
-    out = eqn.outvars[0].aval
-    if code_of(out.dtype) not in ("f32", "f64") or any(
-        v.aval.dtype != out.dtype for v in eqn.invars
-    ):
-        return False
-    (lc, _), _ = eqn.params["dimension_numbers"]
-    inner = math.prod(eqn.invars[0].aval.shape[d] for d in lc)
-    return eqn.outvars[0].aval.size * inner <= MAX_PRODUCT
-
-
-def emit_dot(em, eqn):
-    """out[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n]."""
-    a, b = eqn.invars
-    (lc, rc), (lb, rb) = eqn.params["dimension_numbers"]
-    lf = [d for d in range(len(a.aval.shape)) if d not in (*lc, *lb)]
-    rf = [d for d in range(len(b.aval.shape)) if d not in (*rc, *rb)]
-    out = eqn.outvars[0]
-    outer = [a.aval.shape[d] for d in (*lb, *lf)] + [b.aval.shape[d] for d in rf]
-    inner = [a.aval.shape[d] for d in lc]
-    em.nest, em.makers, em.members = None, {}, {}
-    em.kernel.line(f"# {em.kernel.namer(out)} = dot_general")
-    zero = literal(0, code_of(out.aval.dtype))
-    if rf and rf[-1] == len(b.aval.shape) - 1 and out.aval.shape:
-        dot_by_rows(em, a, b, out, (lc, rc, lb, rb, lf, rf), inner, zero)
-    else:
-        dot_by_elements(em, a, b, out, (lc, rc, lb, rb, lf, rf), outer, inner, zero)
-
-
-def at_axes(rank, *pairs):
-    """Indices for the axes of an array, from (axes, indices) pairs."""
-    at = [ZERO] * rank
-    for axes, indices in pairs:
-        for d, ix in zip(axes, indices):
-            at[d] = ix
-    return at
-
-
-def product_loops(em, shape, body):
-    """Loops for all axes of a shape, without merging."""
-    groups = [[d] for d, n in enumerate(shape) if n != 1]
-    em.letter = {d: "ijklmpq"[k] for k, (d,) in enumerate(groups)}
-    idx = [ZERO if n == 1 else Ix(em.letter[d], d, (d,)) for d, n in enumerate(shape)]
-    em.open_loops(shape, groups)
-    body(idx)
-    em.close_loops(groups)
-
-
-def dot_by_rows(em, a, b, out, numbers, inner, zero):
-    """Add multiples of rows of b: the innermost loop runs along the result."""
-    lc, rc, lb, rb, lf, rf = numbers
-    kernel, place = em.kernel, em.storage(out)
-    em.over(out.aval.shape, lambda idx: em.store(place, idx, zero))
-    nb, nl, nc = len(lb), len(lf), len(lc)
-    shape = [a.aval.shape[d] for d in (*lb, *lf)] + inner + [b.aval.shape[d] for d in rf]
-
-    def body(idx):
-        batch, left, mid, right = split_list(idx, nb, nl, nc)
-        x = read(em, a, at_axes(len(a.aval.shape), (lb, batch), (lf, left), (lc, mid)))
-        y = read(em, b, at_axes(len(b.aval.shape), (rb, batch), (rc, mid), (rf, right)))
-        element = f"{place.name}[{kernel.flat(place, [*batch, *left, *right])}]"
-        kernel.line(f"{element} = muladd({x}, {y}, {element})")
-
-    product_loops(em, shape, body)
-
-
-def dot_by_elements(em, a, b, out, numbers, outer, inner, zero):
-    """One sum for each element of the result."""
-    lc, rc, lb, rb, lf, rf = numbers
-    kernel = em.kernel
-    place = em.storage(out) if out.aval.shape else None
-    nb, nl, no = len(lb), len(lf), len(outer)
-    total = kernel.fresh(kernel.namer(out) + "_acc")
-    groups = [[d] for d, n in enumerate([*outer, *inner]) if n != 1]
-    shape = [*outer, *inner]
-    em.letter = {d: "ijklmpq"[k] for k, (d,) in enumerate(groups)}
-    idx = [ZERO if n == 1 else Ix(em.letter[d], d, (d,)) for d, n in enumerate(shape)]
-    batch, left, right, mid = idx[:nb], idx[nb : nb + nl], idx[nb + nl : no], idx[no:]
-    around = [g for g in groups if g[0] < no]
-    within = [g for g in groups if g[0] >= no]
-    em.open_loops(shape, around)
-    kernel.line(f"{total} = {zero}")
-    em.open_loops(shape, within)
-    x = read(em, a, at_axes(len(a.aval.shape), (lb, batch), (lf, left), (lc, mid)))
-    y = read(em, b, at_axes(len(b.aval.shape), (rb, batch), (rc, mid), (rf, right)))
-    kernel.line(f"{total} = acc({total}, {x} * {y})")
-    em.close_loops(within)
-    if place is None:
-        em.scalar(out, total)
-    else:
-        em.store(place, [*batch, *left, *right], total)
-    em.close_loops(around)
 
 
 WRITERS = {"scan": emit_scan, "while": emit_while, "cond": emit_cond, "dot_general": emit_dot}

@@ -14,7 +14,7 @@ A nest runs over one shape and is of one mode:
 """
 
 from tinyjax.compiler.index import IN_PIECES, ZERO, moves, read, same, tokens
-from tinyjax.compiler.words import code_of, printable
+from tinyjax.compiler.words import COSTLY, code_of, printable
 from tinyjax.core import Literal
 
 MAX_EQUATIONS = 60
@@ -86,6 +86,16 @@ def carried(eqn):
     if eqn.primitive.name == "while":
         return p["cond_nconsts"] + p["body_nconsts"], n
     return 0, 0
+
+
+def read_whole(eqn, loopable, moved):
+    """The operands that an equation needs as arrays in memory; moved: those made by moving."""
+    if not loopable(eqn):
+        return eqn.invars
+    if eqn.primitive.name == "dot_general":
+        return [v for v in eqn.invars if v not in moved]
+    first, last = carried(eqn)
+    return eqn.invars[:first] + eqn.invars[last:]
 
 
 def known_dtypes(eqn):
@@ -194,15 +204,41 @@ class Planner:
     def plan(self, eqns):
         """All equations -> items."""
         wanted = set(self.whole)
+        moved = {v for eqn in eqns if is_move(eqn) for v in eqn.outvars}
         wanted.update(v for eqn in eqns if is_reduction(eqn) for v in joined(eqn, eqns))
         for eqn in eqns:
             if self.needs_arrays(eqn):
-                first, last = carried(eqn) if self.loopable(eqn) else (0, 0)
-                whole = eqn.invars[:first] + eqn.invars[last:]
+                whole = read_whole(eqn, self.loopable, moved)
                 wanted.update(v for v in whole if not isinstance(v, Literal))
+        self.inner = {v for eqn in eqns for v in eqn.outvars}
         for eqn in eqns:
             self.place(eqn, wanted)
         return self.items
+
+    def is_cheap(self, eqn):
+        """Whether computing a result again costs no more than reading it from memory.
+
+        Few operations on at most one array of its size, which is in memory anyway.
+        """
+        if not is_elementwise(eqn) or eqn.primitive.name in COSTLY or not eqn.outvars[0].aval.shape:
+            return False
+        size = eqn.outvars[0].aval.size
+        todo, steps, large = list(eqn.invars), 1, set()
+        while todo:
+            v = todo.pop()
+            if isinstance(v, Literal):
+                continue
+            if v in self.lazy:
+                maker = self.lazy[v][0]
+                steps += is_elementwise(maker)
+                todo += maker.invars
+            elif v.aval.size == size:
+                large.add(v)
+                if v in self.inner and type(self.items[self.item_of[v]]) not in (Loop, CallOut):
+                    return False
+            elif v not in self.item_of and v in self.inner:
+                return False
+        return steps <= 3 and len(large) <= 1
 
     def needs_arrays(self, eqn):
         """Whether the operands of an equation must be arrays in memory."""
@@ -214,7 +250,9 @@ class Planner:
             for which, v in enumerate(eqn.outvars):
                 self.lazy[v] = eqn, which
             return
-        if is_copy(eqn):
+        if eqn.outvars[0] not in wanted and self.is_cheap(eqn):
+            self.lazy[eqn.outvars[0]] = eqn, 0
+        elif is_copy(eqn):
             reads = self.accessed([(v, tokens(v.aval.shape)) for v in eqn.invars])
             self.append(Copy(eqn), eqn, reads)
         elif is_move(eqn) and len(eqn.outvars) == 1 or is_elementwise(eqn):

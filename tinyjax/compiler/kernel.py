@@ -84,6 +84,8 @@ class Kernel:
         self.base = 0  # the scope of the block under construction
         self.taken = {}  # local name -> what it stands for
         self.equations = 0
+        self.parts = None  # number of steps of the outermost loop, if it may be cut in parts
+        self.divisible = False  # whether it may be
 
     # parameters
 
@@ -92,6 +94,13 @@ class Kernel:
         if n in (0, 1):
             return str(n)
         return self.sizes.setdefault(n, f"n{len(self.sizes)}")
+
+    def bounds(self, n):
+        """The range of the outermost loop of a kernel that threads may share, else None."""
+        if not self.divisible or self.parts is not None:
+            return None
+        self.parts = n
+        return "first, last"
 
     def array(self, var, suffix=""):
         """The place of a variable that is an argument of the kernel."""
@@ -186,9 +195,14 @@ class Kernel:
             rest = 1
         return text or "0"
 
+    def sort_arrays(self):
+        """Put scratch arrays behind the others."""
+        pairs = sorted(self.arrays.items(), key=lambda pair: isinstance(pair[1][1], Scratch))
+        self.arrays = dict(pairs)
+
     def finish(self):
         """The source text."""
-        params = [*self.arrays, *self.sizes.values()]
+        params = [*self.arrays, *self.sizes.values(), *self.extra]
         return (
             "\n".join(
                 [
@@ -203,7 +217,12 @@ class Kernel:
     def signature(self):
         """Types of the parameters, as the backend wants them."""
         arrays = [f"{code}[1]" for code, _ in self.arrays.values()]
-        return (*arrays, *["intp"] * len(self.sizes))
+        return (*arrays, *["intp"] * (len(self.sizes) + len(self.extra)))
+
+    @property
+    def extra(self):
+        """Parameters that say which part of the outermost loop to run."""
+        return [] if self.parts is None else ["first", "last"]
 
 
 class Scratch:

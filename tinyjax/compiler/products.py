@@ -15,6 +15,7 @@ import numpy as np
 from tinyjax.compiler.buffers import maker
 from tinyjax.compiler.threads import COUNT, pieces, run_all
 
+SMALL = 1 << 13  # multiplications up to which BLAS does not think of threads
 LARGE = 1 << 21  # multiplications from which on pieces are worth the hand-over
 
 # ---- BLAS threads -------------------------------------------------------------------------------
@@ -87,13 +88,18 @@ def product(eqn):
     new, shape = maker((m, n), out.dtype), out.shape
     cut = COUNT > 1 and m * n * k >= LARGE and max(m, n) >= 2 * COUNT
 
+    small = m * n * k < SMALL
+
     def multiply(x, y):
         x, y, result = left(x), right(y), new()
-        if not cut:
+        if small:
             np.dot(x, y, result)
-        else:
-            with one_thread:
+            return result.reshape(shape)
+        with one_thread:
+            if cut:
                 run_all(parts(x, y, result))
+            else:
+                np.dot(x, y, result)
         return result.reshape(shape)
 
     return multiply
@@ -116,8 +122,8 @@ def parts(x, y, result):
     """The pieces of a product: some rows each, or some columns if there are more of those."""
     m, n = result.shape
     if m >= n:
-        return [functools.partial(np.dot, x[a:b], y, result[a:b]) for a, b in pieces(m, 8)]
-    return [functools.partial(columns, x, y, result, a, b) for a, b in pieces(n, 16)]
+        return [functools.partial(np.dot, x[a:b], y, result[a:b]) for a, b in pieces(m, 8, 1)]
+    return [functools.partial(columns, x, y, result, a, b) for a, b in pieces(n, 16, 1)]
 
 
 def columns(x, y, result, first, last):

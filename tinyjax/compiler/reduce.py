@@ -204,6 +204,14 @@ def emit_cols(em, nest):
         else:
             targets[out] = place
 
+    if all(in_double(eqn) for eqn in sums) and nest.axes == tuple(range(len(nest.axes))):
+        tiles(em, nest, sums, targets)
+        return
+    plain_columns(em, nest, sums, targets, kept)
+
+
+def plain_columns(em, nest, sums, targets, kept):
+    """Element by element, in the order of memory."""
     for eqn in sums:
         fill(em, targets[eqn.outvars[0]], "f64(0.0)" if in_double(eqn) else start(eqn))
     em.over(nest.shape, lambda idx: add_element(em, nest, sums, kept, targets, idx))
@@ -215,6 +223,80 @@ def emit_cols(em, nest):
 def fill(em, place, text):
     """A loop that writes the same number everywhere."""
     em.over(place.shape, lambda idx: em.store(place, idx, text))
+
+
+ROWS, COLUMNS = 64, 1024  # a tile's partial sums stay in the cache
+
+
+def tiles(em, nest, sums, targets):
+    """Sums over the leading axes: tile by tile, in single precision over a few rows each.
+
+    The partial sums of these rows are then added up in double precision.
+    """
+    parts = {}
+    for eqn in sums:
+        out = eqn.outvars[0]
+        parts[out] = em.kernel.scratch(em.kernel.namer(out) + "_part", "f32", out.aval.shape)
+    kept = list(range(len(nest.axes), len(nest.shape)))
+
+    def body(idx):
+        em.stores(nest.eqns, idx)
+        for eqn in sums:
+            value = read(em, eqn.invars[0], idx)
+            add_to(em, parts[eqn.outvars[0]], [idx[d] for d in kept], value, em.comment(eqn))
+
+    groups, idx = em.analyse(nest.shape, body)
+    rows = [g for g in groups if g[0] not in kept]
+    columns = [g for g in groups if g[0] in kept]
+    one_loop = len(rows) == 1 and len(columns) == 1
+    kernel, at = em.kernel, [idx[d] for d in kept]
+    if not one_loop:
+        plain_columns(em, nest, sums, targets, kept)
+        return
+    i, j = em.letter[rows[0][-1]], em.letter[columns[0][-1]]
+    n = em.size(math.prod(nest.shape[d] for d in rows[0]))
+    m = em.size(math.prod(nest.shape[d] for d in columns[0]))
+    across = f"for {j} in range(tile*{COLUMNS}, minimum(tile*{COLUMNS} + {COLUMNS}, {m})):"
+
+    def each_column(*lines):
+        kernel.open(across, columns[0])
+        for eqn in sums:
+            for line in lines:
+                line(eqn.outvars[0], parts[eqn.outvars[0]], targets[eqn.outvars[0]])
+        kernel.close()
+
+    def clear(out, part, total):
+        em.store(part, at, "f32(0.0)")
+
+    def add_up(out, part, total):
+        add_to(em, total, at, f"f64({element(em, part, at)})", "")
+
+    def finish(out, part, total):
+        em.store(kernel.places[out], at, f"f32({element(em, total, at)})")
+
+    kernel.open(f"for tile in range(({m} + {COLUMNS - 1}) // {COLUMNS}):")
+    each_column(clear, lambda out, part, total: em.store(total, at, "f64(0.0)"))
+    kernel.open(f"for block in range(({n} + {ROWS - 1}) // {ROWS}):")
+    bounds = f"block*{ROWS}, minimum(block*{ROWS} + {ROWS}, {n})"
+    kernel.open(f"for {i} in range({bounds}):", rows[0])
+    kernel.open(across, columns[0])
+    body(idx)
+    kernel.close()
+    kernel.close()
+    each_column(add_up, clear)
+    kernel.close()
+    each_column(finish)
+    kernel.close()
+
+
+def element(em, place, at):
+    """The text of an element."""
+    return "x" if em.probing is not None else f"{place.name}[{em.kernel.flat(place, at)}]"
+
+
+def add_to(em, place, at, value, comment):
+    """Add to an element."""
+    em.store(place, at, f"{element(em, place, at)} + {value}{comment}")
 
 
 def add_element(em, nest, sums, kept, targets, idx):

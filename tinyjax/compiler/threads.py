@@ -1,10 +1,12 @@
-"""Helper threads: a large kernel or matrix product is cut in pieces, one for each core.
+"""Helper threads: a large kernel or matrix product is cut in parts that any free core may take.
 
-Kernels and NumPy's products release the GIL, so the pieces run at the same time. A hand-over takes
-two locks, some 40 microseconds all in all.
+Kernels and NumPy's products release the GIL, so parts run at the same time. The caller works, too,
+and does not wait for a helper that has not even begun: on a busy machine it just does all parts.
 """
 
+import itertools
 import os
+import queue
 import threading
 
 
@@ -16,49 +18,47 @@ def cores():
         return os.cpu_count() or 1
 
 
-class Helper:
-    """A thread that waits for tasks."""
+COUNT = min(cores(), 8)
 
-    def __init__(self):
-        self.task, self.error = None, None
-        self.begin, self.end = threading.Lock(), threading.Lock()
-        self.begin.acquire()
-        self.end.acquire()
-        threading.Thread(target=self.work, daemon=True, name="tinyjax helper").start()
+
+class Job:
+    """Tasks (functions without arguments) that several threads work on."""
+
+    def __init__(self, tasks):
+        self.tasks, self.error = tasks, None
+        self.taken, self.ended = itertools.count(), itertools.count()  # next() is atomic
+        self.last_ended = threading.Lock()
+        self.last_ended.acquire()
 
     def work(self):
-        """Run tasks for ever."""
-        while True:
-            self.begin.acquire()
+        """Take tasks until there are none left."""
+        tasks = self.tasks
+        for k in self.taken:
+            if k >= len(tasks):
+                return
             try:
-                self.task()
+                tasks[k]()
             except BaseException as error:
                 self.error = error
-            self.task = None
-            self.end.release()
-
-    def start(self, task):
-        """Let it run a task."""
-        self.task, self.error = task, None
-        self.begin.release()
-
-    def wait(self):
-        """Until it is done; raises what the task raised."""
-        self.end.acquire()
-        if self.error is not None:
-            raise self.error
+            if next(self.ended) == len(tasks) - 1:
+                self.last_ended.release()
 
 
-COUNT = min(cores(), 8)
-_helpers: list[Helper] = []
-_busy = threading.Lock()  # one program at a time has the helpers; others run alone meanwhile
+_jobs: queue.SimpleQueue = queue.SimpleQueue()
+_helpers: list[threading.Thread] = []
+
+
+def help_forever(jobs):
+    """What a helper thread does."""
+    while True:
+        jobs.get().work()
 
 
 def forget_helpers():
     """A forked child has none of its parent's threads."""
-    global _busy
+    global _jobs
+    _jobs = queue.SimpleQueue()
     _helpers.clear()
-    _busy = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
@@ -66,29 +66,23 @@ if hasattr(os, "register_at_fork"):
 
 
 def run_all(tasks):
-    """Run functions without arguments at the same time; returns when all have ended."""
-    if len(tasks) == 1 or not _busy.acquire(blocking=False):
-        for task in tasks:
-            task()
-        return
-    try:
-        while len(_helpers) < len(tasks) - 1:
-            _helpers.append(Helper())
-        started = []
-        for helper, task in zip(_helpers, tasks[1:]):
-            helper.start(task)
-            started.append(helper)
-        try:
-            tasks[0]()
-        finally:
-            for helper in started:
-                helper.wait()
-    finally:
-        _busy.release()
+    """Run functions without arguments, at the same time if cores are free; errors are raised."""
+    while len(_helpers) < min(len(tasks), COUNT) - 1:
+        helper = threading.Thread(target=help_forever, args=(_jobs,), daemon=True)
+        _helpers.append(helper)
+        helper.start()
+    job = Job(tasks)
+    for _ in range(min(len(tasks), COUNT) - 1):
+        _jobs.put(job)
+    job.work()
+    job.last_ended.acquire()
+    job.tasks = ()  # a helper that comes late holds no arrays
+    if job.error is not None:
+        raise job.error
 
 
-def pieces(n, quantum=1):
-    """Cut range(n) into one range for each core, at multiples of the quantum: (first, last)."""
-    step = -(-n // COUNT)
+def pieces(n, quantum=1, each=4):
+    """Cut range(n) into some parts for each core, at multiples of the quantum: (first, last)."""
+    step = -(-n // (COUNT * each))
     step = max(1, -(-step // quantum) * quantum)
     return [(i, min(i + step, n)) for i in range(0, n, step)]
