@@ -16,7 +16,8 @@ emits LLVM IR.  A few families need explaining:
 
 Operators keep the common dtype of their operands (``i32 + i32`` is i32).  A float meets only
 floats: a kernel says ``f32(n)`` where it mixes.  Integer literals adapt to the other operand;
-float literals are float64, so ``f32(0.5)``."""
+float literals are float64, so ``f32(0.5)``.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ call costs about a tenth of a microsecond.
 
 An array of another rank than the parameter's is seen with leading axes of length 1, or with its
 leading axes merged: a rank-1 parameter takes any C-contiguous array as flat, and a rank-0 array
-is one of size 1."""
+is one of size 1.
+"""
 
 from __future__ import annotations
 

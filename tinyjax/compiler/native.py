@@ -2,7 +2,8 @@
 imported here).
 
 Object files are all that the disk cache stores.  A kernel's holds one function; the launcher
-(``launcher.py``), itself an object file, turns it into a callable."""
+(``launcher.py``), itself an object file, turns it into a callable.
+"""
 
 from __future__ import annotations
 

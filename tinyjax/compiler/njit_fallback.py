@@ -2,7 +2,8 @@
 
 The backend comes here when ``target.py`` does not fit the installed version of Numba.  Slower to
 compile and to call, never cached, but the same source: the words are ordinary Numba intrinsics
-over ordinary Numba arrays."""
+over ordinary Numba arrays.
+"""
 
 from __future__ import annotations
 

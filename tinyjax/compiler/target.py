@@ -12,7 +12,8 @@ things are ours:
 * code generation: the LLVM IR goes to ``native.py``, not to Numba's.
 
 ``compile_with_njit`` is the plain way, by ``numba.njit``; the backend falls back on it if this
-file meets a version of Numba that it does not fit."""
+file meets a version of Numba that it does not fit.
+"""
 
 from __future__ import annotations
 

@@ -5,7 +5,8 @@ Each function is an object file of its own with a scalar version and versions fo
 lanes.  Kernels call the scalar one; LLVM's loop vectoriser finds the others through the
 ``vector-function-abi-variant`` attribute.  So a kernel with a dozen transcendentals compiles in a
 fraction of the time, and a function may branch: sine, cosine and tangent leave the fast path when
-a lane holds a huge number, whose reduction takes many digits of pi."""
+a lane holds a huge number, whose reduction takes many digits of pi.
+"""
 
 from __future__ import annotations
 

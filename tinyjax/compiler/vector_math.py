@@ -4,7 +4,8 @@
 libm calls keep LLVM from vectorising a loop; these do not.  Each function is written once for
 float32 and float64 and for scalars and SIMD vectors.  Only ordinary IEEE operations and explicit
 fused multiply-adds are used (no fast-math), so NaNs, infinities, signed zeros and subnormal
-numbers come out as the mathematics says."""
+numbers come out as the mathematics says.
+"""
 
 from __future__ import annotations
 
