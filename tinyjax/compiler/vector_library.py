@@ -1,11 +1,10 @@
-"""The larger functions of the vector mathematics, compiled once and called from kernels instead
-of inlined.
+"""The larger functions of the mathematics: compiled once, called from kernels, not inlined.
 
-Each function is an object file of its own with a scalar version and versions for 2 to 16 SIMD
-lanes.  Kernels call the scalar one; LLVM's loop vectoriser finds the others through the
-``vector-function-abi-variant`` attribute.  So a kernel with a dozen transcendentals compiles in a
-fraction of the time, and a function may branch: sine, cosine and tangent leave the fast path when
-a lane holds a huge number, whose reduction takes many digits of pi.
+Each function is an object file of its own with a scalar version and SIMD versions (a register's
+lanes, and half as many).  Kernels call the scalar one; LLVM's loop vectoriser finds the others
+through the ``vector-function-abi-variant`` attribute.  So a kernel with a dozen transcendentals
+compiles in half the time, and a function may branch: sine, cosine and tangent leave the fast
+path when a lane holds a huge number, whose reduction takes many digits of pi.
 """
 
 from __future__ import annotations
