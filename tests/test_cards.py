@@ -318,6 +318,19 @@ def test_second_derivatives_are_the_oracles(case):
     assert_same(case, second(tinyjax, ours(case)), second(jax, theirs(case)))
 
 
+@differentiable
+def test_batched_derivatives_are_the_oracles(case):
+    if not case.batch:
+        return
+
+    def slopes(world, case_fun):
+        f, xs, ts = of_differentiated(case, case_fun)
+        batch = tuple(np.stack([x, x, x]) for x in xs)
+        return world.vmap(lambda *args: world.jvp(f, args, ts)[1])(*batch)
+
+    assert_same(case, slopes(tinyjax, ours(case)), slopes(jax, theirs(case)))
+
+
 # ---- completeness -------------------------------------------------------------------------------
 
 
