@@ -57,8 +57,11 @@ learn: $(VENV)/.learn
 	@$(RUN) -m tinyjax.learn.demo
 	@$(RUN) -m tinyjax.learn learn
 
-test: lint
-	$(RUN) -m pytest -n $(JOBS) --dist worksteal --durations 15
+test: $(VENV)/.test # everything runs, whatever fails, and one failure fails it
+	@failed=0; $(MAKE) --no-print-directory lint || failed=1; \
+	echo "==> Tests"; \
+	$(RUN) -m pytest -n $(JOBS) --dist worksteal --durations 15 || failed=1; \
+	exit $$failed
 
 check: lint
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal -q -m "not slow"
