@@ -109,9 +109,21 @@ def leaked(tracer):
         f"Encountered an unexpected tracer. A function transformed by tinyjax had a side effect, "
         f"allowing for a reference to an intermediate value with type "
         f"{tracer.aval.str_short()} to escape the scope of the transformation.\n"
-        f"{tracer.origin()}\n"
+        f"{tracer.origin()}\n{_how_it_escaped(tracer)}" + _at()
+    )
+
+
+def _how_it_escaped(tracer):
+    if tracer.trace.alive:
+        return (
+            "Its transformation is still going on, so it was not saved for later. Either a "
+            "custom_jvp or custom_vjp function (or its rule) has this closed-over value, whose "
+            "derivative its rule cannot give: pass the value as an argument. Or another thread "
+            "uses it."
+        )
+    return (
         "Transformed functions should not save intermediate values in globals, attributes or "
-        "lists made outside: return them instead (has_aux=True in grad)." + _at()
+        "lists made outside: return them instead (has_aux=True in grad)."
     )
 
 

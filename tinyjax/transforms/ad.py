@@ -13,6 +13,7 @@ import numpy as np
 from tinyjax import dtypes
 from tinyjax.array import lift
 from tinyjax.core import (
+    EVAL,
     Literal,
     Primitive,
     StageTrace,
@@ -116,7 +117,14 @@ def default_linearize(self, nz, *primals, **params):
     return (outs if self.multi else outs[0]), push
 
 
+def linear_part(self, own, *at_zero, **params):
+    """linearize, for an operation that is linear in the operands of the mask. Results that depend
+    on these need no value."""
+    return self.linearize(own, *at_zero, **params)
+
+
 Primitive.jvp, Primitive.linearize = default_jvp, default_linearize
+Primitive.linear_part = linear_part
 
 
 # ---- functions that are linear already ----------------------------------------------------------
@@ -147,7 +155,7 @@ class LinearTrace(Trace):
         if prim.high:
             with active(self.parent):
                 at_zero = [zeros(x.aval) if o else x for x, o in zip(args, own)]
-                out, push = prim.linearize(own, *at_zero, **params)
+                out, push = prim.linear_part(own, *at_zero, **params)
             with active(self.tangents):
                 ts = push(*tangents)
             return [LinearTracer(self, t) if nonzero(t) else x for x, t in zip(out, ts)]
@@ -244,4 +252,6 @@ def transpose(jaxpr, args, cts):
 
 def float0_zeros(aval):
     """The tangent of an integer: an array of float0, which holds nothing."""
-    return np.zeros(aval.shape, dtypes.float0)
+    if current_trace() is EVAL:
+        return np.zeros(aval.shape, dtypes.float0)
+    return zeros(aval.update(dtype=dtypes.float0, weak_type=False))

@@ -1,15 +1,66 @@
 """Call: a primitive that runs one jaxpr; what jit and checkpoint share."""
 
-from tinyjax.core import Primitive, Undef, Zero, nonzero, run
-from tinyjax.transforms.programs import batch_jaxpr, jvp_jaxpr, spread_cts, transpose_jaxpr
-from tinyjax.transforms.stage import dce_pruned
+from tinyjax.core import Jaxpr, JaxprEqn, Primitive, Undef, Var, Zero, memo, nonzero, run
+from tinyjax.transforms.programs import (
+    batch_jaxpr,
+    jvp_jaxpr,
+    linearize_jaxpr,
+    spread_cts,
+    transpose_jaxpr,
+)
+from tinyjax.transforms.stage import dce, dce_pruned
 from tinyjax.util import split_list, spread, take
 
 
 class Higher(Primitive):
-    """A primitive that holds programs."""
+    """A primitive that holds programs; `program` is the parameter with the first of them."""
 
     multi = high = collective = True
+    program = "jaxpr"
+
+    def alone(self, avals, params):
+        """The program that consists of one such equation; the same one for the same parameters."""
+        first = params[self.program]
+        first = first[0] if isinstance(first, tuple) else first
+        return program_of_one(first, self, tuple(params.items()), tuple(avals))
+
+    def linear_part(self, own, *xs, **params):
+        """Values that depend on the linear operands are not computed: maybe they cannot be (a
+        custom_vjp function in forward mode)."""
+        if self.callables:
+            return self.linearize(own, *xs, **params)
+        whole = self.alone([x.aval for x in xs], params)
+        parts, forward, wanted = linear_and_rest(whole, tuple(own))
+        outs = spread(run(forward, *xs), wanted, lambda i: None)
+        pool, values = [*xs, *outs], outs[: len(parts.nz)]
+
+        def push(*ts):
+            residuals = [pool[i] for i in parts.residuals]
+            return fill(run(parts.linear, *residuals, *take(ts, own)), parts.nz, values)
+
+        return values, push
+
+
+@memo
+def program_of_one(_, prim, params, avals):
+    """The program that consists of one equation."""
+    params = dict(params)
+    invars = [Var(a) for a in avals]
+    outvars = [Var(a) for a in prim.type(*avals, **params)]
+    return Jaxpr(invars, [JaxprEqn(prim, invars, params, outvars)], outvars)
+
+
+@memo
+def linear_and_rest(jaxpr, own):
+    """-> the Linearized program, its forward part without the values that depend on the linear
+    inputs, and the mask of the outputs that are left."""
+    parts = linearize_jaxpr(jaxpr, own)
+    needed = {i - len(own) for i in parts.residuals}
+    wanted = [
+        i >= len(parts.nz) or not parts.nz[i] or i in needed
+        for i in range(len(parts.forward.outvars))
+    ]
+    return parts, dce(parts.forward, wanted), wanted
 
 
 def masks(tangents):

@@ -18,7 +18,7 @@ from tinyjax.transforms.call import Higher, masks
 from tinyjax.transforms.flat import fun_name, lift_args, wraps
 from tinyjax.transforms.stage import prune_captured, stage, stage_closed
 from tinyjax.tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_unflatten
-from tinyjax.util import take
+from tinyjax.util import spread, take
 
 # ---- cards --------------------------------------------------------------------------------------
 
@@ -192,7 +192,32 @@ class CustomLin(Primitive):
             "backwards only: use grad or vjp, or define the function with custom_jvp."
         )
 
-    linearize = batch = impl
+    def linearize(self, own, *args, num_res, **params):
+        """It is linear in the tangents, and unknown in the residuals."""
+        if any(own[:num_res]):
+            self.impl()
+        params = dict(params, num_res=num_res)
+
+        def push(*ts):
+            return self.bind(*args[:num_res], *map(instantiate, ts[num_res:]), **params)
+
+        return self.bind(*args, **params), push
+
+    def batch(self, axis, vals, dims, /, *, num_res, nz, bwd, out_avals):
+        wanted = spread(dims[num_res:], nz, lambda i: None)
+
+        def batched_bwd(residuals, cts):
+            in_dims = [*dims[:num_res], *[0] * len(cts)]
+
+            def flat(*args):
+                return list(map(instantiate, bwd(args[:num_res], args[num_res:])))
+
+            vs, ds = vmap_flat(flat, axis, [*residuals, *cts], in_dims)
+            return [sum_to(axis, v, d, want) for v, d, want in zip(vs, ds, wanted)]
+
+        avals = tuple(a.update(shape=(axis.size, *a.shape)) for a in out_avals)
+        outs = self.bind(*vals, num_res=num_res, nz=nz, bwd=batched_bwd, out_avals=avals)
+        return outs, [0] * len(outs)
 
 
 custom_jvp_call_p = CustomJVPCall("custom_jvp_call")

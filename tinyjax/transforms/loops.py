@@ -3,7 +3,6 @@
 from tinyjax import dtypes
 from tinyjax.compiler import compile_jaxpr
 from tinyjax.config import current_flags
-from tinyjax.core import Jaxpr, JaxprEqn, Var, memo
 from tinyjax.primitives.linear import convert
 from tinyjax.transforms.call import Higher
 from tinyjax.transforms.flat import FlatFun, fun_name
@@ -14,25 +13,10 @@ from tinyjax.tree_util import equality_errors, keystr, tree_flatten_with_path
 class Loop(Higher):
     """A control flow primitive. Outside of jit it is compiled as a program of one equation."""
 
-    program = ""  # the parameter that holds its first jaxpr
-
     def eager(self, *args, **params):
         if current_flags().disable_jit:
             return self.impl(*args, **params)
-        first = params[self.program]
-        first = first[0] if isinstance(first, tuple) else first
-        rest = tuple((k, v) for k, v in params.items() if k != self.program)
-        avals = tuple(a.aval for a in args)
-        return compile_jaxpr(alone(first, self, params[self.program], rest, avals), self.name)(args)
-
-
-@memo
-def alone(_, prim, program, rest, avals):
-    """The program that consists of one equation."""
-    params = dict(rest) | {prim.program: program}
-    invars = [Var(a) for a in avals]
-    outvars = [Var(a) for a in prim.type(*avals, **params)]
-    return Jaxpr(invars, [JaxprEqn(prim, invars, params, outvars)], outvars)
+        return compile_jaxpr(self.alone([a.aval for a in args], params), self.name)(args)
 
 
 def trace_fun(f, avals, in_tree, name=None):
