@@ -72,9 +72,15 @@ def used(kernel_ir: str) -> list[str]:
 
 def with_vector_versions(kernel_ir: str) -> str:
     """Tell LLVM of the vector versions of the library functions that a kernel calls."""
+    called = used(kernel_ir)
+    if not called:
+        return kernel_ir
+    kernel_ir = _without_interleaved_calls(kernel_ir)
+    # Vectors that live across a call are saved on the stack: fast only where that is aligned.
+    kernel_ir = kernel_ir.replace(" noinline", ' noinline "stackrealign"')
     lines = []
     kept = []
-    for number, target in enumerate(used(kernel_ir)):
+    for number, target in enumerate(called):
         code = target[-3:]
         versions = lanes_of(code)
         scalar = "float" if code == "f32" else "double"
@@ -89,17 +95,37 @@ def with_vector_versions(kernel_ir: str) -> str:
         )
         for n in versions:
             vector = f"<{n} x {scalar}>"
-            lines.append(
-                f'declare {vector} @"{target}.v{n}"({", ".join([vector] * arity)}) '
-                "nounwind memory(none)"
-            )
+            parameters = ", ".join([vector] * arity)
+            lines.append(f'declare {vector} @"{target}.v{n}"({parameters}) nounwind memory(none)')
             kept.append(f'ptr @"{target}.v{n}"')
-    if kept:
-        lines.append(
-            f"@llvm.compiler.used = appending global [{len(kept)} x ptr] "
-            f'[{", ".join(kept)}], section "llvm.metadata"'
-        )
+    lines.append(
+        f"@llvm.compiler.used = appending global [{len(kept)} x ptr] "
+        f'[{", ".join(kept)}], section "llvm.metadata"'
+    )
     return "\n".join([kernel_ir, *lines, ""])
+
+
+def _without_interleaved_calls(kernel_ir: str) -> str:
+    """Mark the loops that call library functions: several calls in flight only spill registers.
+
+    A loop is known by its branch back to a label above; what lies between is its body.
+    """
+    lines: list[str] = []
+    labels: dict[str, int] = {}
+    loops: list[str] = []
+    for line in kernel_ir.splitlines():
+        label = re.fullmatch(r'"?([\w.$<>]+)"?:', line)
+        if label:
+            labels[label[1]] = len(lines)
+        elif line.lstrip().startswith("br "):
+            back = [t for t in re.findall(r'label %"?([\w.$<>]+)"?', line) if t in labels]
+            if back and any(map(_SYMBOL.search, lines[labels[back[0]] :])):
+                number = 9001 + len(loops)
+                loops.append(f"!{number} = distinct !{{!{number}, !9000}}")
+                line += f", !llvm.loop !{number}"
+        lines.append(line)
+    once = '!9000 = !{!"llvm.loop.interleave.count", i32 1}'
+    return "\n".join([*lines, *loops, once])
 
 
 # ---- the library's side -------------------------------------------------------------------------
