@@ -4,6 +4,8 @@ A card's partials are its derivatives: for each operand a function of (ans, *ope
 the linear map of that operand's tangent.
 """
 
+import operator
+
 import numpy as np
 
 from tinyjax.array import Array, lift
@@ -237,7 +239,9 @@ def comparison(name, impl, accepts):
     return Elementwise(name, impl, None, None, dtype=boolean, accepts=accepts)
 
 
-eq_p, ne_p = comparison("eq", np.equal, ANY), comparison("ne", np.not_equal, ANY)
+# NumPy's operators also compare random keys, which its functions do not
+eq_p = comparison("eq", operator.eq, ANY + "k")
+ne_p = comparison("ne", operator.ne, ANY + "k")
 lt_p, le_p = comparison("lt", np.less, ORDERED), comparison("le", np.less_equal, ORDERED)
 gt_p, ge_p = comparison("gt", np.greater, ORDERED), comparison("ge", np.greater_equal, ORDERED)
 eq, ne, lt, le, gt, ge = map(nary, (eq_p, ne_p, lt_p, le_p, gt_p, ge_p))

@@ -121,7 +121,8 @@ def kind(dtype):
 def kind_names(kinds):
     """'biuf' -> 'bool, integer, floating', for messages."""
     names = {"b": "bool", "i": "signedinteger", "u": "unsignedinteger", "f": "floating"}
-    text = ", ".join(names.get(k, "complexfloating") for k in kinds)
+    names["c"] = "complexfloating"
+    text = ", ".join(names[k] for k in kinds if k in names)
     return text.replace("signedinteger, unsignedinteger", "integer")
 
 

@@ -20,6 +20,17 @@ from tinyjax.random.uniform import (
 STATIC = ("shape", "dtype")
 
 
+SAMPLER_ARGS = """
+
+    Args:
+      key: a key.
+      shape: of the result.
+      dtype: a float dtype; by default float32.
+
+    Raises ValueError for another dtype, TypeError for something that is no key.
+"""
+
+
 def sampler(name, function):
     """The public function of a distribution without parameters.
 
@@ -32,11 +43,7 @@ def sampler(name, function):
         return function(key, shape=canonicalize_shape(shape), dtype=dtype)
 
     sample.__name__ = sample.__qualname__ = name
-    sample.__doc__ = function.__doc__ + (
-        "\n\n    Args:\n      key: a key.\n      shape: of the result.\n      dtype: a float dtype; "
-        "by default float32.\n\n    Raises ValueError for another dtype, TypeError for something "
-        "that is no key."
-    )
+    sample.__doc__ = function.__doc__ + SAMPLER_ARGS
     return sample
 
 
@@ -244,8 +251,8 @@ def _gumbel(key, shape, dtype, mode):
     """gumbel with checked arguments."""
     info = dtypes.finfo(dtype)
     if mode == "low":
-        u = _uniform(key, info.tiny, 1.0, shape=shape, dtype=dtype)
+        u = _uniform(key, minval=info.tiny, maxval=1.0, shape=shape, dtype=dtype)
         return -lax.log(-lax.log(u))
-    high, low = _uniform(key, 0.0, 1.0, shape=(2, *shape), dtype=dtype)
+    high, low = _uniform(key, minval=0.0, maxval=1.0, shape=(2, *shape), dtype=dtype)
     fine = high + 2.0**-info.nmant * low + info.tiny
     return -lax.log(-lax.log1p(-lax.select(high >= 0.5, high, fine)))

@@ -79,7 +79,7 @@ def seeded(name, seed):
             f"{name} accepts a scalar seed, but was given an array of shape {np.shape(seed)} != "
             "(). Use jax.vmap for batching"
         )
-    if type(seed) is int:  # larger than int32: the lower half, unless x64 is on
+    if isinstance(seed, int):  # larger than int32: the lower half, unless x64 is on
         seed = np.int64(seed)
         wide = dtypes.canonicalize_dtype(np.int64)
         seed = lift(seed.astype(wide) if wide.itemsize == 8 else lower_half(seed))

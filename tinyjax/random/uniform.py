@@ -3,7 +3,7 @@
 import numpy as np
 
 from tinyjax import dtypes, lax
-from tinyjax.array import Array, is_arraylike, lift
+from tinyjax.array import Array, lift
 from tinyjax.numpy import asarray, clip
 from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.linear import canonicalize_shape, convert, reshape_p
@@ -24,12 +24,16 @@ def check_float_dtype(name, dtype, kinds="a float"):
 
 def check_shape(name, shape, *parameters):
     """The parameters' shapes must broadcast to the shape."""
-    found = np.broadcast_shapes(shape, *map(np.shape, parameters))
+    shapes = [np.shape(p) for p in parameters]
+    try:
+        found = np.broadcast_shapes(shape, *shapes)
+    except ValueError:
+        found = "of none"
     if found != shape:
         raise ValueError(
             f"{name} parameter shapes must be broadcast-compatible with shape argument, and the "
-            f"result of broadcasting the shapes must equal the shape argument, but got result "
-            f"{found} for shape argument {shape}."
+            "result of broadcasting the shapes must equal the shape argument, but got result "
+            f"{found} for shape argument {shape} and parameters of shapes {shapes}."
         )
 
 
@@ -99,14 +103,10 @@ def uniform(key, shape=(), dtype=None, minval=0.0, maxval=1.0, *, out_sharding=N
 
 def may_round_up(minval, maxval, dtype):
     """Whether the largest number could be rounded to maxval; True if the bounds are not known."""
-    values = []
-    for bound in (minval, maxval):
-        if not isinstance(bound, Array) and not (
-            is_arraylike(bound) and not hasattr(bound, "aval")
-        ):
-            return True
-        values.append(np.asarray(lift(bound).npy.astype(dtype), np.float64))
-    low, high = values
+    minval, maxval = lift(minval), lift(maxval)
+    if not (isinstance(minval, Array) and isinstance(maxval, Array)):
+        return True
+    low, high = (np.asarray(b.npy.astype(dtype), np.float64) for b in (minval, maxval))
     top = 1 - float(dtypes.finfo(dtype).eps)
     with np.errstate(all="ignore"):
         span = np.asarray((high - low).astype(dtype), np.float64)
@@ -120,7 +120,7 @@ def may_round_up(minval, maxval, dtype):
 def _uniform(key, minval, maxval, shape, dtype):
     """uniform with checked arguments."""
     check_shape("uniform", shape, minval, maxval)
-    low, high = bound(minval, shape, dtype), bound(maxval, shape, dtype)
+    low, high = bounds(minval, maxval, shape, dtype)
     return lax.max(low, at_shape(stretched(key, low, high, shape, dtype), shape))
 
 
@@ -128,15 +128,16 @@ def _uniform(key, minval, maxval, shape, dtype):
 def _uniform_below(key, minval, maxval, shape, dtype):
     """_uniform that never returns maxval, where it is above minval: rounding might yield it."""
     check_shape("uniform", shape, minval, maxval)
-    low, high = bound(minval, shape, dtype), bound(maxval, shape, dtype)
+    low, high = bounds(minval, maxval, shape, dtype)
     below = lax.max(low, lax.nextafter(high, low))
     out = lax.max(low, stretched(key, low, high, shape, dtype))
     return at_shape(lax.min(out, below), shape)
 
 
-def bound(x, shape, dtype):
-    """A bound at the dtype and rank of the result."""
-    return lax.broadcast_to_rank(convert(x, dtype), len(shape))
+def bounds(minval, maxval, shape, dtype):
+    """The bounds at the dtype and rank of the result."""
+    low, high = convert(minval, dtype), convert(maxval, dtype)
+    return lax.broadcast_to_rank(low, len(shape)), lax.broadcast_to_rank(high, len(shape))
 
 
 def at_shape(x, shape):
@@ -189,8 +190,8 @@ def randint(key, shape, minval, maxval, dtype=None, *, out_sharding=None):
     info, wide = np.iinfo(dtype), dtype
     if info.bits < 32:  # few bits would favour some numbers
         wide = np.dtype(np.int32)
-        minval = clip(asarray(minval).astype(wide), int(info.min), int(info.max))
-        maxval = clip(asarray(maxval).astype(wide), int(info.min), int(info.max) + 1)
+        minval = clip(asarray(minval).astype(wide), min=int(info.min), max=int(info.max))
+        maxval = clip(asarray(maxval).astype(wide), min=int(info.min), max=int(info.max) + 1)
     return _randint(key, minval, maxval, shape=shape, dtype=wide).astype(dtype)
 
 
@@ -201,18 +202,17 @@ def _randint(key, minval, maxval, shape, dtype):
     low, high = as_integers(minval), as_integers(maxval)
     greatest = lift(np.asarray(np.iinfo(dtype).max, dtype))
     too_high = lax.gt(high, clip_to(greatest, high.dtype))
-    low = lax.broadcast_to_rank(clip_to(low, dtype), len(shape))
-    high = lax.broadcast_to_rank(clip_to(high, dtype), len(shape))
+    low, high = clip_to(low, dtype), clip_to(high, dtype)
+    low, high = lax.broadcast_to_rank(low, len(shape)), lax.broadcast_to_rank(high, len(shape))
     bits_of = dtype.itemsize * 8
     key1, key2 = two_keys(key)
     upper, lower = raw_bits(key1, bits_of, shape), raw_bits(key2, bits_of, shape)
 
     word = np.dtype(f"uint{bits_of}")
     span = lax.convert_element_type(lax.sub(high, low), word)
-    one = lax.full_like(span, 1)
-    span = lax.select(lax.le(high, low), one, span)
+    span = lax.select(lax.le(high, low), lax.full_like(span, 1), span)
     # a range that ends beyond the dtype is one larger; the whole dtype's wraps to 0: no remainder
-    beyond = lax.bitwise_and(too_high, lax.gt(high, low))
+    beyond = too_high & lax.gt(high, low)
     span = lax.select(beyond, lax.add(span, word.type(1)), span)
 
     # upper * 2**bits + lower modulo span, without numbers of twice as many bits
