@@ -125,9 +125,7 @@ def standardize(x, axis=-1, mean=None, variance=None, epsilon=1e-5, where=None, 
             squares = jnp.mean(jnp.square(x), axis, keepdims=True, where=where)
             variance = jnp.clip(squares - jnp.square(mean), 0)
         else:
-            raise ValueError(
-                f"Unknown algorithm '{algorithm}'. Expected 'fast' or 'stable'."
-            )
+            raise ValueError(f"Unknown algorithm '{algorithm}'. Expected 'fast' or 'stable'.")
     return jnp.subtract(x, mean) * lax.rsqrt(variance + epsilon)
 
 

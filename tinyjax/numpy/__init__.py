@@ -17,6 +17,7 @@ from numpy import (
 from tinyjax.avals import Value as ndarray
 from tinyjax.dtypes import finfo, iinfo, isdtype, issubdtype, promote_types, result_type
 from tinyjax.numpy import array_methods as _array_methods  # noqa: F401 (installs the methods)
+from tinyjax.numpy import linalg
 from tinyjax.numpy.casting import astype
 from tinyjax.numpy.closeness import allclose, array_equal, array_equiv, isclose
 from tinyjax.numpy.comparisons import (
@@ -51,6 +52,7 @@ from tinyjax.numpy.comparisons import (
     not_equal,
     right_shift,
 )
+from tinyjax.numpy.contractions import einsum, einsum_path
 from tinyjax.numpy.creation import (
     arange,
     array,
@@ -75,6 +77,16 @@ from tinyjax.numpy.creation import (
     zeros,
     zeros_like,
 )
+from tinyjax.numpy.differences import (
+    convolve,
+    correlate,
+    diff,
+    ediff1d,
+    gradient,
+    interp,
+    trapezoid,
+    unwrap,
+)
 from tinyjax.numpy.division import (
     copysign,
     divmod,
@@ -90,8 +102,19 @@ from tinyjax.numpy.division import (
     sinc,
     spacing,
 )
-from tinyjax.numpy.contractions import einsum, einsum_path
+from tinyjax.numpy.editing import delete, insert, place, put, trim_zeros
+from tinyjax.numpy.facts import iscomplexobj, isrealobj, isscalar
+from tinyjax.numpy.functional import apply_along_axis, apply_over_axes, fromfunction, piecewise
 from tinyjax.numpy.gather import put_along_axis, take, take_along_axis
+from tinyjax.numpy.histograms import (
+    histogram,
+    histogram2d,
+    histogram_bin_edges,
+    histogramdd,
+    ravel_multi_index,
+    unravel_index,
+)
+from tinyjax.numpy.index_tricks import c_, mgrid, ogrid, r_
 from tinyjax.numpy.joining import (
     append,
     array_split,
@@ -152,6 +175,21 @@ from tinyjax.numpy.nan_reductions import (
     nansum,
     nanvar,
 )
+from tinyjax.numpy.packing import packbits, unpackbits
+from tinyjax.numpy.padding import pad
+from tinyjax.numpy.polynomials import (
+    poly,
+    polyadd,
+    polyder,
+    polydiv,
+    polyfit,
+    polyint,
+    polymul,
+    polysub,
+    polyval,
+    roots,
+    vander,
+)
 from tinyjax.numpy.quantiles import (
     median,
     nanmedian,
@@ -160,6 +198,7 @@ from tinyjax.numpy.quantiles import (
     percentile,
     quantile,
 )
+from tinyjax.numpy.ranges import geomspace, linspace, logspace
 from tinyjax.numpy.reductions import (
     all,
     amax,
@@ -240,6 +279,18 @@ from tinyjax.numpy.searching import (
     select,
     where,
 )
+from tinyjax.numpy.sets import (
+    intersect1d,
+    isin,
+    setdiff1d,
+    setxor1d,
+    union1d,
+    unique,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
 from tinyjax.numpy.shaping import (
     atleast_1d,
     atleast_2d,
@@ -268,8 +319,8 @@ from tinyjax.numpy.shaping import (
     transpose,
 )
 from tinyjax.numpy.sorting import argpartition, argsort, lexsort, partition, sort, sort_complex
-from tinyjax.numpy.ranges import geomspace, linspace, logspace
 from tinyjax.numpy.statistics import average, corrcoef, cov, ptp, std, var
+from tinyjax.numpy.ufunc_api import frompyfunc, ufunc
 from tinyjax.numpy.ufuncs import (
     abs,
     absolute,
@@ -339,4 +390,4 @@ from tinyjax.numpy.ufuncs import (
     trunc,
 )
 from tinyjax.numpy.vectorizing import vectorize
-
+from tinyjax.numpy.windows import bartlett, blackman, hamming, hanning, i0, kaiser

@@ -5,6 +5,7 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.array import Array, lift
 from tinyjax.avals import Value
+from tinyjax.core import EVAL, current_trace
 from tinyjax.numpy import (
     comparisons,
     creation,
@@ -114,8 +115,18 @@ def to_round(self, ndigits=None):
 # ---- containers ---------------------------------------------------------------------------------
 
 
+BASIC = {int, slice, type(None), type(Ellipsis)}
+
+
 def get_item(self, index):
-    """x[index]."""
+    """x[index]: of an array that nobody traces, NumPy's view does for numbers and slices."""
+    if type(self) is Array and current_trace() is EVAL:
+        entries = index if type(index) is tuple else (index,)
+        if BASIC.issuperset(map(type, entries)):
+            try:
+                return Array(self.npy[index], self.weak_type)
+            except IndexError:
+                pass  # out of bounds: the nearest element
     return take_index(self, index)
 
 
@@ -140,7 +151,7 @@ def iterate(self):
         out = lax.slice(self, (i, *[0] * len(rest)), (i + 1, *rest), strides)
         return lax.squeeze(out, (0,))
 
-    return iter([row(i) for i in range(self.shape[0])])
+    return map(row, range(self.shape[0]))
 
 
 def contains(self, other):
@@ -203,7 +214,7 @@ def view(self, dtype=None, type=None):
         return self
     if self.dtype == bool:
         return view(self.astype("uint8"), dtype)
-    if dtype == bool:
+    if dtype.kind == "b":
         return view(self, np.uint8).astype(bool)
     if old < new:
         factor = new // old

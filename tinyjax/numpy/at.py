@@ -7,7 +7,9 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.config import current_flags
 from tinyjax.numpy.creation import asarray, ones_like
-from tinyjax.numpy.indexing import expand_masks, gather_plan, parse_index, take_index
+from tinyjax.numpy.gather_plans import expand_masks, gather_plan
+from tinyjax.numpy.index_parsing import parse_index
+from tinyjax.numpy.indexing import take_index
 from tinyjax.numpy.promotion import promote_dtypes, to_shape
 from tinyjax.numpy.ufuncs import power, true_divide
 from tinyjax.primitives.linear import convert
@@ -56,7 +58,7 @@ class IndexUpdateRef:
 
     def get(self, *, indices_are_sorted=False, unique_indices=False, mode=None, fill_value=None,
             wrap_negative_indices=True):  # fmt: skip
-        """x[index]. mode "fill" puts fill_value (nan by default) where indices are out of bounds."""
+        """x[index]; mode "fill" puts fill_value (nan by default) for indices out of bounds."""
         return take_index(
             self.array,
             self.index,

@@ -26,8 +26,7 @@ def astype(x, dtype, /, *, copy=False, device=None):
         dtype = dtypes.default_float_dtype()
     else:
         dtype = dtypes.check_user_dtype_supported(dtype, "astype")
-    if x.dtype.kind == "c" and not isinstance(dtype, dtypes.ExtendedDType):
-        if dtype == np.bool_:
-            x = lax.ne(x, const(x, 0))
+    if x.dtype.kind == "c" and dtype == np.bool_:
+        x = lax.ne(x, const(x, 0))
     out = convert(x, dtype)
     return lax.copy_p.bind(out) if copy else out

@@ -1,4 +1,4 @@
-"""What every function asks of its arguments first: that they are arrays, that settings are known."""
+"""What functions ask of their arguments first: that they are arrays, that settings are known."""
 
 import operator
 

@@ -338,9 +338,7 @@ def arange(start, stop=None, step=None, dtype=None, *, device=None):
     working = np.dtype("float32") if small_float else dtype
     ramp = lax.broadcasted_iota(working, (size,), 0)
     ramp = lax.mul(lax.convert_element_type(known["step"], working), ramp)
-    return lax.convert_element_type(
-        lax.add(lax.convert_element_type(begin, working), ramp), dtype
-    )
+    return lax.convert_element_type(lax.add(lax.convert_element_type(begin, working), ramp), dtype)
 
 
 builtin_max = max
@@ -431,5 +429,3 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     if swap:
         out[0], out[1] = out[1], out[0]
     return out
-
-

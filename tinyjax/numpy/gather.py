@@ -38,9 +38,7 @@ def take(a, indices, axis=None, out=None, mode=None, unique_indices=False,
                  indices_are_sorted=indices_are_sorted, fill_value=fill_value)  # fmt: skip
 
 
-@subprogram(
-    static_argnames=("axis", "mode", "unique_indices", "indices_are_sorted", "fill_value")
-)
+@subprogram(static_argnames=("axis", "mode", "unique_indices", "indices_are_sorted", "fill_value"))
 def _take(a, indices, axis=None, out=None, mode=None, unique_indices=False,
           indices_are_sorted=False, fill_value=None):  # fmt: skip
     """take with its settings known."""
@@ -107,20 +105,16 @@ def take_along_axis(arr, indices, axis=-1, mode=None, fill_value=None, *,
     """
     a, indices = ensure_arraylike("take_along_axis", arr, indices)
     if indices.dtype.kind not in "iu":
-        raise TypeError(
-            f"take_along_axis indices must be of integer type, got {indices.dtype}"
-        )
+        raise TypeError(f"take_along_axis indices must be of integer type, got {indices.dtype}")
     if axis is None:
         if indices.ndim != 1:
             raise ValueError(
-                "take_along_axis indices must be 1D if axis=None, got shape "
-                f"{indices.shape}"
+                f"take_along_axis indices must be 1D if axis=None, got shape {indices.shape}"
             )
         a, axis = a.ravel(), 0
     if a.ndim != indices.ndim:
         raise ValueError(
-            "indices and arr must have the same number of dimensions; "
-            f"{indices.ndim} vs. {a.ndim}"
+            f"indices and arr must have the same number of dimensions; {indices.ndim} vs. {a.ndim}"
         )
     axis = canonicalize_axis(axis, a.ndim)
     size = a.shape[axis]

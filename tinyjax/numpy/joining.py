@@ -225,13 +225,9 @@ def cut(name, ary, indices_or_sections, axis):
         parts = operator.index(known)
         part, rest = divmod(size, parts)
         if rest and name != "array_split":
-            raise ValueError(
-                f"array split does not result in an equal division: rest is {rest}"
-            )
+            raise ValueError(f"array split does not result in an equal division: rest is {rest}")
         sizes = [part + 1] * rest + [part] * (parts - rest)
     return list(lax.split(ary, [int(s) for s in sizes], axis=axis))
-
-
 
 
 # ---- repeated -----------------------------------------------------------------------------------
@@ -325,5 +321,3 @@ def repeat_each(a, n, axis):
     shape = list(a.shape)
     shape[axis] *= n
     return out.reshape(shape)
-
-

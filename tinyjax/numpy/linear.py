@@ -96,9 +96,7 @@ def matmul(a, b, *, precision=None, preferred_element_type=None):
             b_batch.append(b_at)
             batch.append(i)
         else:
-            raise ValueError(
-                f"Incompatible shapes for matmul arguments: {a.shape} and {b.shape}"
-            )
+            raise ValueError(f"Incompatible shapes for matmul arguments: {a.shape} and {b.shape}")
     if a_is_mat:
         a_only.append(n)
     if b_is_mat:
@@ -127,9 +125,7 @@ def vecdot(x1, x2, /, *, axis=-1, precision=None, preferred_element_type=None):
     """Inner products along an axis; other axes broadcast, complex x1 is conjugated."""
     x1, x2 = ensure_arraylike("jnp.vecdot", x1, x2)
     if x1.shape[axis] != x2.shape[axis]:
-        raise ValueError(
-            f"axes must match; got shapes {x1.shape} and {x2.shape} with axis={axis}"
-        )
+        raise ValueError(f"axes must match; got shapes {x1.shape} and {x2.shape} with axis={axis}")
     product = functools.partial(
         vdot, precision=precision, preferred_element_type=preferred_element_type
     )

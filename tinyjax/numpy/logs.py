@@ -71,4 +71,3 @@ def wrap_between(x, limit):
     rest = lax.rem(lax.add(x, half), period)
     rest = lax.select(lax.lt(rest, const(rest, 0)), lax.add(rest, period), rest)
     return lax.sub(rest, half)
-

@@ -141,9 +141,7 @@ def spread_nans(a, q, axis, keepdims):
         start_index_map=(axis,),
     )
     sizes = tuple(1 if d == axis else n for d, n in enumerate(a.shape))
-    low, high = (
-        lax.gather(a, lax.expand_dims(i, (i.ndim,)), numbers, sizes) for i in (low, high)
-    )
+    low, high = (lax.gather(a, lax.expand_dims(i, (i.ndim,)), numbers, sizes) for i in (low, high))
     if q.ndim == 1:
         low_weight = lax.broadcast_in_dim(low_weight, low.shape, (0,))
         high_weight = lax.broadcast_in_dim(high_weight, high.shape, (0,))
@@ -186,5 +184,3 @@ def between(method, dtype, low, high, low_weight, high_weight):
     if method == "nearest":
         return lax.select(lax.le(high_weight, const(high_weight, 0.5)), low, high)
     return lax.mul(lax.add(low, high), const(low, 0.5))
-
-

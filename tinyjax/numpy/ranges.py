@@ -102,9 +102,7 @@ def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     dtype, start, stop = range_dtype("geomspace", start, stop, dtype)
     sign_ = sign(start)
     exponents = log10(start / sign_), log10(stop / sign_)
-    res = sign_ * logspace(
-        *exponents, num, endpoint=endpoint, base=10.0, dtype=start.dtype, axis=0
-    )
+    res = sign_ * logspace(*exponents, num, endpoint=endpoint, base=10.0, dtype=start.dtype, axis=0)
     axis = canonicalize_axis(axis, res.ndim)
     if axis != 0:
         res = lax.transpose(res, (*range(1, axis + 1), 0, *range(axis + 1, res.ndim)))

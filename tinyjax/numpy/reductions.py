@@ -117,7 +117,7 @@ def promote_integer_dtype(dtype):
         wide = dtypes.default_int_dtype()
     else:
         return dtype
-    return wide if wide.itemsize > dtype.itemsize or dtype == bool else dtype
+    return wide if wide.itemsize > dtype.itemsize or dtype.kind == "b" else dtype
 
 
 def start_value(a, init):

@@ -348,8 +348,7 @@ def bincount(x, weights=None, minlength=0, *, length=None):
         weights = np.array(1, dtypes.default_int_dtype())
     elif np.shape(weights) != x.shape:
         raise ValueError(
-            "shape of weights must match shape of x, got "
-            f"{np.shape(weights)} and {x.shape}"
+            f"shape of weights must match shape of x, got {np.shape(weights)} and {x.shape}"
         )
     counts = zeros(length, dtypes.dtype(weights))
     return IndexUpdate(counts)[clip(x, 0)].add(weights, mode="drop")
@@ -449,5 +448,3 @@ def digitize(x, bins, right=False, *, method=None):
         searchsorted(bins, x, side=side, **settings),
         bins.shape[0] - searchsorted(bins[::-1], x, side=side, **settings),
     )
-
-

@@ -1,7 +1,6 @@
 """The same elements in another shape: reshape, transpose, axes added, removed, moved, reversed."""
 
 import math
-import operator
 
 import numpy as np
 
@@ -9,7 +8,6 @@ from tinyjax import lax
 from tinyjax.array import lift
 from tinyjax.numpy.checks import (
     check_arraylike,
-    concrete_or_error,
     ensure_arraylike,
     index_tuple,
     static_axes,
@@ -83,9 +81,7 @@ def new_shape(a, shape):
         new = canonicalize_shape(shape)  # raises, and says why
     unknown = [i for i, d in enumerate(new) if d == -1]
     if len(unknown) > 1:
-        raise TypeError(
-            f"can only specify one unknown axis size with a `-1` value, got {shape}"
-        )
+        raise TypeError(f"can only specify one unknown axis size with a `-1` value, got {shape}")
     if unknown:
         i = unknown[0]
         others = math.prod(new[:i] + new[i + 1 :])
@@ -179,9 +175,7 @@ def moveaxis(a, source, destination):
     source = canonicalize_axes(index_tuple(source), a.ndim, "source")
     destination = canonicalize_axes(index_tuple(destination), a.ndim, "destination")
     if len(source) != len(destination):
-        raise ValueError(
-            f"Inconsistent number of elements: {len(source)} vs {len(destination)}"
-        )
+        raise ValueError(f"Inconsistent number of elements: {len(source)} vs {len(destination)}")
     perm = [i for i in range(a.ndim) if i not in source]
     for dest, src in sorted(zip(destination, source)):
         perm.insert(dest, src)
@@ -370,5 +364,3 @@ def _roll_dynamic(a, shift, axis):
         x = lax.convert_element_type(x, np.int32) % lax.max(n, np.int32(1))
         a = lax.dynamic_slice_in_dim(lax.concatenate((a, a), d), n - x, a.shape[d], axis=d)
     return a
-
-

@@ -206,9 +206,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
         if x.ndim > 2:
             raise ValueError(f"{name} has more than 2 dimensions")
     if dtype is not None and not dtypes.issubdtype(dtype, np.inexact):
-        raise ValueError(
-            f"cov: dtype must be a subclass of float or complex; got dtype={dtype!r}"
-        )
+        raise ValueError(f"cov: dtype must be a subclass of float or complex; got dtype={dtype!r}")
     X = atleast_2d(args[0])
     if not rowvar and args[0].ndim != 1:
         X = X.T
@@ -247,8 +245,6 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     X = X - avg[:, None]
     X_T = X.T if w is None else (X * lax.broadcast_to_rank(w, X.ndim)).T
     return true_divide(dot(X, X_T.conj()), f).squeeze()
-
-
 
 
 def check_weights(name, weights, n):

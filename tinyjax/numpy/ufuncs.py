@@ -250,7 +250,7 @@ def add(x, y, /):
     Array(2., dtype=float32, weak_type=True)
     """
     x, y = promote_args("add", x, y)
-    return lax.bitwise_or(x, y) if x.dtype == bool else lax.add(x, y)
+    return lax.bitwise_or(x, y) if x.dtype.kind == "b" else lax.add(x, y)
 
 
 def subtract(x, y, /):
@@ -261,7 +261,7 @@ def subtract(x, y, /):
 def multiply(x, y, /):
     """x * y, elementwise, after promotion; `and` for booleans."""
     x, y = promote_args("multiply", x, y)
-    return lax.bitwise_and(x, y) if x.dtype == bool else lax.mul(x, y)
+    return lax.bitwise_and(x, y) if x.dtype.kind == "b" else lax.mul(x, y)
 
 
 def true_divide(x1, x2, /):

@@ -85,7 +85,8 @@ def loop_shape(args, in_dims, where):
     """-> the broadcast shape of the leading axes, and the sizes of the named ones."""
     if len(args) != len(in_dims):
         raise TypeError(
-            f"wrong number of positional arguments: expected {len(in_dims)}, got {len(args)} {where}"
+            f"wrong number of positional arguments: expected {len(in_dims)}, got {len(args)} "
+            f"{where}"
         )
     shapes, sizes = [], {}
     for arg, dims in zip(args, in_dims):
@@ -116,7 +117,8 @@ def checked(fun, sizes, out_dims, where):
         outs = out if isinstance(out, tuple) else (out,)
         if len(outs) != len(out_dims):
             raise TypeError(
-                f"wrong number of output arguments: expected {len(out_dims)}, got {len(outs)} {where}"
+                f"wrong number of output arguments: expected {len(out_dims)}, got {len(outs)} "
+                f"{where}"
             )
         known = dict(sizes)
         for value, dims in zip(outs, out_dims):
