@@ -84,7 +84,19 @@ abs_p = Elementwise("abs", np.abs, abs_partial, accepts="ifc", dtype=real_part_d
 floor_p = Elementwise("floor", np.floor, None, accepts="f")
 ceil_p = Elementwise("ceil", np.ceil, None, accepts="f")
 is_finite_p = Elementwise("is_finite", np.isfinite, None, dtype=boolean, accepts="f")
-nextafter_p = Elementwise("nextafter", np.nextafter, None, None, accepts="f")
+
+
+class Nextafter(Elementwise):
+    """nextafter x y: the next float from x towards y. Nobody has said what its derivative is."""
+
+    def linearize(self, nz, x, y):
+        raise NotImplementedError(
+            "Differentiation rule for 'nextafter' not implemented: wrap its operands in "
+            "lax.stop_gradient if the step is to count as a constant"
+        )
+
+
+nextafter_p = Nextafter("nextafter", np.nextafter, accepts="f")
 
 max_, min_, sign, abs_ = nary(max_p), nary(min_p), unary(sign_p), unary(abs_p)
 floor, ceil, is_finite = unary(floor_p), unary(ceil_p), unary(is_finite_p)

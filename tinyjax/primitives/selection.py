@@ -159,15 +159,16 @@ class Clamp(Elementwise):
         low = batched_front(axis, low, dims[0]) if low.ndim else low
         high = batched_front(axis, high, dims[2]) if high.ndim else high
         x = batched_front(axis, x, dims[1]) if x.ndim else x
-        if x.ndim == 0:  # only the bounds are batched
-            x = broadcast(x, (axis.size,))
-        low, high = (fit_bound(b, x.shape) for b in (low, high))
+        if x.ndim == 0:  # only bounds are batched
+            return self.bind(low, broadcast(x, (axis.size,)), high), 0
+        low, high = (b if b.ndim else broadcast(b, x.shape) for b in (low, high))
+        low, high = (spread_bound(b, x.shape) for b in (low, high))
         return self.bind(low, x, high), 0
 
 
-def fit_bound(bound, shape):
-    """A bound (a scalar, or one number per element of the batch in front) at x's shape."""
-    return broadcast_in_dim(bound, shape, range(bound.ndim)) if bound.shape != shape else bound
+def spread_bound(bound, shape):
+    """A bound, which may be one number per element of the batch in front, at x's shape."""
+    return broadcast_in_dim(bound, shape, (0,)) if bound.ndim < len(shape) else bound
 
 
 def where_only(mask):
