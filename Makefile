@@ -57,19 +57,19 @@ learn: $(VENV)/.learn
 	@$(RUN) -m tinyjax.learn.demo
 	@$(RUN) -m tinyjax.learn learn
 
-test: $(VENV)/.test # everything runs, whatever fails, and one failure fails it
-	@failed=0; $(MAKE) --no-print-directory lint || failed=1; \
-	echo "==> Tests"; \
-	$(RUN) -m pytest -n $(JOBS) --dist worksteal --durations 15 || failed=1; \
-	exit $$failed
+# Every step runs, whatever fails before it; one failure fails the command.
+LINT := "ruff check . exercises/*/answers/*.py" "ruff format --check . exercises/*/answers/*.py" "mypy"
+PYTEST := pytest -n $(JOBS) --dist worksteal
+run_all = @failed=0; for step in $(1); do echo "==> $$step"; $(RUN) -m $$step || failed=1; done; exit $$failed
 
-check: lint
-	$(RUN) -m pytest -n $(JOBS) --dist worksteal -q -m "not slow"
+test: $(VENV)/.test
+	$(call run_all,$(LINT) "$(PYTEST) --durations 15")
+
+check: $(VENV)/.test
+	$(call run_all,$(LINT) "$(PYTEST) -q -m not(slow)")
 
 lint: $(VENV)/.test
-	$(RUN) -m ruff check . exercises/*/answers/*.py
-	$(RUN) -m ruff format --check . exercises/*/answers/*.py
-	$(RUN) -m mypy
+	$(call run_all,$(LINT))
 
 # --- What is made from the sources ----------------------------------------------------------------
 
