@@ -47,3 +47,16 @@ def compare_errors(got, want, words):
     text = str(got).lower()
     missing = [w for w in words if w.lower() not in text]
     assert not missing, f"{missing} missing in: {got}"
+
+
+def same(run, **tolerances):
+    """Run a program in both worlds and compare the results."""
+    compare(run(OURS), run(ORACLE), **tolerances)
+
+
+def same_error(run, *words):
+    """Run a program in both worlds: both raise errors of one class. Returns our message."""
+    _, error = attempt(run, OURS)
+    _, oracle_error = attempt(run, ORACLE)
+    compare_errors(error, oracle_error, words)
+    return str(error)

@@ -408,8 +408,8 @@ class StageTrace(Trace):
     def describe(self, tracer):
         """Where a tracer came from, for error messages."""
         if tracer.atom in self.invars:
-            which = tracer.name or f"argument {self.invars.index(tracer.atom)}"
-            return f"It is the value of {which} of {self.name}, which is being traced."
+            which = tracer.name or self.invars.index(tracer.atom)
+            return f"It is the value of argument {which} of {self.name}, which is being traced."
         for eqn in self.eqns:
             if tracer.atom in eqn.outvars:
                 return f"It was made by `{eqn.primitive}` while {self.name} was traced."

@@ -216,7 +216,7 @@ def canonicalize_axes(axes, ndim, name="axes"):
 
 def canonicalize_shape(shape, name="shape"):
     """A tuple of integers >= 0. Raises TypeError when a size is traced or no integer."""
-    if isinstance(shape, (int, np.integer)):
+    if isinstance(shape, (int, np.integer)) or getattr(shape, "shape", None) == ():
         shape = (shape,)
     try:
         out = tuple(operator.index(d) for d in shape)
