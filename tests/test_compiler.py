@@ -374,6 +374,67 @@ def test_while_loops_that_end_at_different_steps():
     agree(got, jax.vmap(lambda n: collatz(jax.lax, n))(n))
 
 
+# ---- random keys --------------------------------------------------------------------------------
+
+
+def draws(world, lib, key):
+    """Numbers of several kinds, bits of every width."""
+    keys = world.random.split(key, (2, 3))
+    bits = [world.random.bits(key, (3,), t) for t in (np.uint8, np.uint16, np.uint32)]
+    other = world.random.fold_in(keys[1, 2], 7)
+    return world.random.normal(key, (4, 5)), world.random.key_data(keys), bits, other
+
+
+def walk(world, lib, key):
+    """Keys that a loop carries."""
+
+    def step(key, x):
+        key, now = world.random.split(key)
+        return key, x + world.random.normal(now, (3,))
+
+    return world.lax.scan(step, key, lib.arange(5.0))
+
+
+def chosen_key(world, lib, key):
+    """Keys that a branch returns, keys that a loop scans over."""
+    key = world.lax.cond(
+        world.random.uniform(key) > 0.5,
+        lambda k: world.random.split(k)[0],
+        lambda k: world.random.fold_in(k, 7),
+        key,
+    )
+    keys = world.random.split(key, 4)[::-1]
+    return world.lax.scan(lambda s, k: (s + world.random.uniform(k), k), 0.0, keys)
+
+
+def sampled(world, lib, key):
+    """Keys for every element of a batch; keys in a loop that NumPy must help with."""
+    keys = world.random.split(key, 3)
+    rows = world.vmap(lambda k: world.random.uniform(k, (2,)))(keys)
+    loop = world.lax.scan(lambda s, k: (s, world.random.permutation(k, 5)), 0, keys)
+    return rows, loop, keys[lib.array([2, 0])]
+
+
+def words(world, tree):
+    """Leaves, keys as their words."""
+    leaves = world.tree_util.tree_leaves(tree)
+    return [world.random.key_data(x) if "key" in str(x.dtype) else x for x in leaves]
+
+
+@pytest.mark.parametrize("f", [draws, walk, chosen_key, sampled], ids=lambda f: f.__name__)
+def test_random_keys(f):
+    got = tinyjax.jit(lambda k: f(tinyjax, tinyjax.numpy, k))(tinyjax.random.key(42))
+    want = jax.jit(lambda k: f(jax, jnp, k))(jax.random.key(42))
+    agree(words(tinyjax, got), words(jax, want), rtol=1e-6)
+
+
+def test_random_loops_are_one_kernel():
+    traced = tinyjax.jit(lambda k: walk(tinyjax, tinyjax.numpy, k)).lower(tinyjax.random.key(1))
+    driver = traced.executable().plan()
+    assert len(driver.kernels) == 1
+    assert not call_outs(driver)
+
+
 # ---- the text -----------------------------------------------------------------------------------
 
 

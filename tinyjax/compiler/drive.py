@@ -16,6 +16,7 @@ from tinyjax.compiler.fusion import CallOut, Nest, plan
 from tinyjax.compiler.interpret import call_out
 from tinyjax.compiler.kernel import Kernel, Namer
 from tinyjax.compiler.kernel import Scratch as ScratchOperand
+from tinyjax.compiler.keys import is_key, to_keys, to_words
 from tinyjax.compiler.passes import prepare
 from tinyjax.compiler.threads import COUNT, pieces, run_all
 from tinyjax.compiler.words import COSTLY
@@ -53,7 +54,7 @@ class Driver:
 
     def __init__(self, jaxpr, name, compile_jaxpr):
         self.program, self.compile_jaxpr = prepare(jaxpr), compile_jaxpr
-        self.name = function_name(name)
+        self.name, self.jaxpr = function_name(name), jaxpr
         self.weak = [v.aval.weak_type for v in jaxpr.outvars]  # passes change only this of a type
         self.namer = Namer()
         program = self.program
@@ -222,6 +223,9 @@ class Driver:
         body = self.body
         if any(type(s) is CallOut for _, s in self.segments):
             body = ["with errstate(all='ignore'):", *("    " + x for x in body)] if body else []
+        for n, v in zip(names, self.jaxpr.invars):
+            if is_key(v):
+                lines.append(f"    {n} = to_words({n})")
         lines += ["    " + x for x in body]
         outs = []
         for k, (v, weak) in enumerate(zip(program.outvars, self.weak)):
@@ -230,6 +234,8 @@ class Driver:
                 text = f"literal_{k}"
             else:
                 text = self.argument(v)
+            if is_key(self.jaxpr.outvars[k]):
+                text = f"to_keys({text})"
             outs.append(f"Array({text}, {weak})")
         lines.append(f"    return [{', '.join(outs)}]")
         return "\n".join(lines) + "\n"
@@ -246,7 +252,8 @@ class Driver:
             space[kernel.name] = backend.compile_kernel(
                 kernel.name, kernel.finish(), kernel.signature
             )
-        space.update(Array=Array, contiguous=contiguous, in_parts=in_parts, errstate=np.errstate)
+        space.update(Array=Array, to_words=to_words, to_keys=to_keys)
+        space.update(contiguous=contiguous, in_parts=in_parts, errstate=np.errstate)
         exec(compile(source, f"<driver of {self.name}>", "exec"), space)
         return space[self.name]
 

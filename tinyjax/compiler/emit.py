@@ -12,7 +12,8 @@ from tinyjax.compiler.emit_copies import emit_copy
 from tinyjax.compiler.emit_loops import emit_loop
 from tinyjax.compiler.fusion import Copy, Nest, plan
 from tinyjax.compiler.index import ZERO, Ix, read, same, tokens
-from tinyjax.compiler.kernel import LOOP_NAMES, group_axes, loop_indices
+from tinyjax.compiler.kernel import LOOP_NAMES, Place, group_axes, loop_indices
+from tinyjax.compiler.threefry import threefry
 from tinyjax.compiler.words import COSTLY, code_of, expression, inside
 from tinyjax.core import Literal
 
@@ -114,13 +115,13 @@ class Emitter:
             name = self.assign(var, idx, text)
         return name
 
-    def apply(self, eqn, operands, idx):
+    def apply(self, eqn, operands, idx, text=None):
         """Compute an element."""
         var = eqn.outvars[0]
         if self.probing is not None:
             self.seen.add((var, tuple(ix.text for ix in idx)))
             return "x"
-        return self.assign(var, idx, expression(eqn, operands), self.comment(eqn))
+        return self.assign(var, idx, text or expression(eqn, operands), self.comment(eqn))
 
     def assign(self, var, idx, text, comment=""):
         """A line that names a value, in the outermost scope that knows its index."""
@@ -167,10 +168,35 @@ class Emitter:
         self.kernel.line(f"{name} = maximum(minimum(i64({text}), {self.size(limit)}), 0)", scope)
         return name
 
-    def iota(self, eqn, ix):
-        """The index itself, as a number."""
+    def number_of(self, ix):
+        """The text of an index, whose axis then has a loop of its own."""
         if self.probing is not None:
             self.probing.append(((2,), [Ix("x", None, ix.uses) if ix.uses else ix]))
+        return ix.text
+
+    def hash_counter(self, eqn, idx, words, shape, at):
+        """Hash the position of an element in an array."""
+        if self.probing is not None:
+            self.probing.append((shape, at))
+            return "x", "x"
+        count = self.kernel.flat(Place("", "", shape), at)
+        high = f"u32(shift_right_logical(u64({count}), u64(32)))"
+        return self.hash(eqn, idx, words, high, f"u32({count})")
+
+    def hash(self, eqn, idx, words, high, low):
+        """The rounds of Threefry-2x32 -> the names of two words."""
+        return (
+            ("x", "x") if self.probing is not None else threefry(self.kernel, idx, words, high, low)
+        )
+
+    def result(self, eqn, idx, text):
+        """Name an element that has been computed."""
+        return self.apply(eqn, None, idx, text)
+
+    def iota(self, eqn, ix):
+        """The index itself, as a number."""
+        self.number_of(ix)
+        if self.probing is not None:
             return "x"
         code = code_of(eqn.outvars[0].aval.dtype)
         var = eqn.outvars[0]

@@ -13,7 +13,7 @@ A nest runs over one shape and is of one mode:
     cols   reductions over other axes, into an array; likewise
 """
 
-from tinyjax.compiler.index import IN_PIECES, ZERO, moves, read, same, tokens
+from tinyjax.compiler.index import HASHES, IN_PIECES, ZERO, moves, read, same, tokens
 from tinyjax.compiler.words import COSTLY, code_of, printable
 from tinyjax.core import Literal
 
@@ -132,7 +132,7 @@ def is_move(eqn):
 
 def is_elementwise(eqn):
     """Whether a kernel computes this equation element by element."""
-    return known_dtypes(eqn) and printable(eqn)
+    return known_dtypes(eqn) and (eqn.primitive.name in HASHES or printable(eqn))
 
 
 # ---- planning -----------------------------------------------------------------------------------
@@ -184,6 +184,22 @@ class Planner:
         """Any piece may be read."""
         self.in_pieces = True
 
+    def hash_counter(self, eqn, idx, words, shape, at):
+        """Nothing to hash yet."""
+        return "", ""
+
+    def hash(self, eqn, idx, words, high, low):
+        """Nothing to hash yet."""
+        return "", ""
+
+    def result(self, eqn, idx, text):
+        """Nothing to compute yet."""
+        return ""
+
+    def number_of(self, ix):
+        """The text of an index."""
+        return ix.text
+
     def named(self, ix, text):
         """Nothing to name yet."""
         return text
@@ -220,7 +236,11 @@ class Planner:
 
         Few operations on at most one array of its size, which is in memory anyway.
         """
-        if not is_elementwise(eqn) or eqn.primitive.name in COSTLY or not eqn.outvars[0].aval.shape:
+        if (
+            not is_elementwise(eqn)
+            or eqn.primitive.name in COSTLY | HASHES
+            or not eqn.outvars[0].aval.shape
+        ):
             return False
         size = eqn.outvars[0].aval.size
         todo, steps, large = list(eqn.invars), 1, set()

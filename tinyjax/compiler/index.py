@@ -180,7 +180,57 @@ def iota(ctx, eqn, idx, which):
     return ctx.iota(eqn, idx[eqn.params["dimension"]])
 
 
+# ---- random keys --------------------------------------------------------------------------------
+
+WORDS = Ix("0"), Ix("1")  # a key is a pair of words
+
+
+def random_bits(ctx, eqn, idx, which):
+    key = eqn.invars[0]
+    rank = len(key.aval.shape) - 1
+    words = [read(ctx, key, [*idx[:rank], w]) for w in WORDS]
+    x, y = ctx.hash_counter(eqn, idx, words, eqn.params["shape"], idx[rank:])
+    width = eqn.params["bit_width"]
+    if width == 64:
+        return ctx.result(eqn, idx, f"shift_left(u64({x}), u64(32)) | u64({y})")
+    return ctx.result(eqn, idx, f"{x} ^ {y}" if width == 32 else f"u{width}({x} ^ {y})")
+
+
+def random_split(ctx, eqn, idx, which):
+    key = eqn.invars[0]
+    rank = len(key.aval.shape) - 1
+    words = [read(ctx, key, [*idx[:rank], w]) for w in WORDS]
+    x, y = ctx.hash_counter(eqn, idx, words, eqn.params["shape"], idx[rank:-1])
+    return either_word(ctx, eqn, idx, x, y)
+
+
+def random_fold_in(ctx, eqn, idx, which):
+    key, number = eqn.invars
+    at = [*stretched(key.aval.shape[:-1], idx[:-1])]
+    words = [read(ctx, key, [*at, w]) for w in WORDS]
+    low = read(ctx, number, stretched(number.aval.shape, idx[:-1]))
+    x, y = ctx.hash(eqn, idx, words, "u32(0)", f"u32({low})")
+    return either_word(ctx, eqn, idx, x, y)
+
+
+def random_seed(ctx, eqn, idx, which):
+    seed = eqn.invars[0]
+    x = read(ctx, seed, idx[:-1])
+    wide = seed.aval.dtype.itemsize == 8
+    high = f"u32(shift_right_logical(u64({x}), u64(32)))" if wide else "u32(0)"
+    return either_word(ctx, eqn, idx, high, f"u32({x})")
+
+
+def either_word(ctx, eqn, idx, x, y):
+    """The word of a key that the last index asks for."""
+    return ctx.result(eqn, idx, f"where({ctx.number_of(idx[-1])} == 0, {x}, {y})")
+
+
 MOVES = {
+    "random_bits": random_bits,
+    "random_split": random_split,
+    "random_fold_in": random_fold_in,
+    "random_seed": random_seed,
     "broadcast_in_dim": broadcast_in_dim,
     "reshape": reshape,
     "squeeze": reshape,
@@ -194,6 +244,7 @@ MOVES = {
     "concatenate": concatenate,
     "pad": pad,
 }
+HASHES = {"random_bits", "random_split", "random_fold_in", "random_seed"}
 IN_PIECES = {"concatenate", "pad"}
 
 
@@ -209,7 +260,7 @@ def moves(eqn):
     if name == "pad":
         plain = all(a >= 0 and b >= 0 and c == 0 for a, b, c in eqn.params["padding_config"])
         return plain and 0 not in eqn.invars[0].aval.shape
-    return name in MOVES
+    return name in MOVES and name not in HASHES
 
 
 # ---- reading ------------------------------------------------------------------------------------

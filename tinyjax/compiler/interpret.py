@@ -5,8 +5,10 @@ import functools
 import numpy as np
 
 from tinyjax.array import Array
+from tinyjax.compiler.keys import OnKeys, is_key, to_keys, to_words
 from tinyjax.compiler.products import product
 from tinyjax.core import EVAL, Literal, active
+from tinyjax.dtypes import key_storage
 
 # ---- equation by equation -----------------------------------------------------------------------
 
@@ -52,14 +54,23 @@ def call_out(eqn, compile_jaxpr):
         return cond_in_python([compile_jaxpr(j, "branch") for j in params["branches"]], eqn)
     if prim.high:
         return lambda *arrays: run_equation(eqn, arrays)
+    if isinstance(prim, OnKeys):
+        return functools.partial(prim.call, run_equation)
     if prim.name == "dot_general":
         return product(eqn) or functools.partial(prim.impl, **params)
     return functools.partial(prim.impl, **params)
 
 
 def lifted(arrays, variables):
-    """NumPy arrays as Arrays of the variables' types."""
-    return [Array(x, v.aval.weak_type) for x, v in zip(arrays, variables)]
+    """NumPy arrays as Arrays of the variables' types; between programs, keys are words."""
+    return [
+        Array(to_keys(x) if is_key(v) else x, v.aval.weak_type) for x, v in zip(arrays, variables)
+    ]
+
+
+def plain(array):
+    """The NumPy array of an Array; the words of keys."""
+    return to_words(array.npy) if array.npy.dtype == key_storage else array.npy
 
 
 def scan_in_python(body, eqn):
@@ -67,11 +78,12 @@ def scan_in_python(body, eqn):
     p = eqn.params
     n_consts, n_carry, length = p["num_consts"], p["num_carry"], p["length"]
     order = range(length)[::-1] if p["reverse"] else range(length)
-    row_vars = body.jaxpr.invars[n_consts + n_carry :]
+    body_vars = body.jaxpr.invars
+    row_vars = body_vars[n_consts + n_carry :]
     stacked = [v.aval for v in eqn.outvars[n_carry:]]
 
     def scan(*arrays):
-        args = lifted(arrays, eqn.invars)
+        args = lifted(arrays[: n_consts + n_carry], body_vars)
         consts, carry = args[:n_consts], args[n_consts : n_consts + n_carry]
         xs = arrays[n_consts + n_carry :]
         ys = [np.empty(a.shape, a.dtype) for a in stacked]
@@ -79,8 +91,8 @@ def scan_in_python(body, eqn):
             outs = body([*consts, *carry, *lifted([x[i] for x in xs], row_vars)])
             carry = outs[:n_carry]
             for y, row in zip(ys, outs[n_carry:]):
-                y[i] = row.npy
-        return [*(c.npy for c in carry), *ys]
+                y[i] = plain(row)
+        return [*map(plain, carry), *ys]
 
     return scan
 
@@ -90,12 +102,13 @@ def while_in_python(cond, body, eqn):
     n_cond, n_body = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
 
     def loop(*arrays):
-        args = lifted(arrays, eqn.invars)
+        args = lifted(arrays[:n_cond], cond.jaxpr.invars)
+        args += lifted(arrays[n_cond:], body.jaxpr.invars)
         cond_consts, body_consts = args[:n_cond], args[n_cond : n_cond + n_body]
         carry = args[n_cond + n_body :]
         while cond([*cond_consts, *carry])[0].npy:
             carry = body([*body_consts, *carry])
-        return [c.npy for c in carry]
+        return list(map(plain, carry))
 
     return loop
 
@@ -107,6 +120,6 @@ def cond_in_python(branches, eqn):
         last = len(branches) - 1
         k = int(index)
         chosen = branches[k if 0 <= k <= last else last]
-        return [o.npy for o in chosen(lifted(arrays, eqn.invars[1:]))]
+        return list(map(plain, chosen(lifted(arrays, chosen.jaxpr.invars))))
 
     return choose

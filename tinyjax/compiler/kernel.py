@@ -147,9 +147,7 @@ class Kernel:
 
     def is_size(self, value):
         """Whether a number is a size of the program."""
-        if isinstance(value, np.bool_) or abs(value) <= 2:
-            return False
-        return value in self.known_sizes
+        return not isinstance(value, np.bool_) and value in self.known_sizes
 
     # lines
 

@@ -6,6 +6,7 @@ inside it (they become operands).
 
 import numpy as np
 
+from tinyjax.compiler.keys import lower_keys
 from tinyjax.core import Jaxpr, JaxprEqn, Literal, Var, memo
 
 # ---- programs -----------------------------------------------------------------------------------
@@ -28,7 +29,7 @@ def prepare(jaxpr):
     eqns = drop_dead(flat.eqns, outvars)
     used = {v for eqn in eqns for v in eqn.invars} | set(outvars)
     consts = {v: x for v, x in flat.consts.items() if v in used}
-    return Program(jaxpr.invars, consts, eqns, outvars)
+    return Program(*lower_keys(jaxpr.invars, consts, eqns, outvars))
 
 
 # ---- calls --------------------------------------------------------------------------------------
