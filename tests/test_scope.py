@@ -255,7 +255,7 @@ def test_leaked_tracers_do_not_convert():
 NEEDS_VALUES = {
     "bool": (lambda jax, x: bool(x > 0), "TracerBoolConversionError", "lax.cond"),
     "if": (lambda jax, x: 1.0 if x > 0 else x, "TracerBoolConversionError", "jnp.where"),
-    "while": (lambda jax, x: next(iter(int, 1)) if not x else x, "TracerBoolConversionError", ""),
+    "while": (lambda jax, x: x if x else 1.0, "TracerBoolConversionError", ""),
     "and": (lambda jax, x: (x > 0) and (x < 1), "TracerBoolConversionError", "&"),
     "in": (lambda jax, x: x in [1.0, 2.0], "TracerBoolConversionError", ""),
     "float": (lambda jax, x: float(x), "ConcretizationTypeError", "float"),

@@ -347,7 +347,8 @@ def check_argnums(argnums):
 def resolve_argnum(n, count, argnums):
     """A possibly negative position as one in [0, count)."""
     if not -count <= n < count:
-        raise ValueError(
+        error = TypeError if n >= 0 else ValueError  # as JAX has it
+        raise error(
             f"differentiating with respect to argnums={argnums} requires at least "
             f"{n + 1 if n >= 0 else -n} positional arguments to be passed by the caller, but got "
             f"only {count} positional arguments."

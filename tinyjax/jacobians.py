@@ -7,7 +7,7 @@ import numpy as np
 from tinyjax.array import Array, lift
 from tinyjax.autodiff import check_argnums, check_callable, jvp, resolve_argnum, vjp
 from tinyjax.mapping import vmap
-from tinyjax.primitives.linear import reshape
+from tinyjax.primitives.linear import convert, reshape
 from tinyjax.transforms.ad import is_inexact
 from tinyjax.transforms.flat import wraps
 from tinyjax.tree_util import tree_flatten, tree_map, tree_structure, tree_unflatten
@@ -71,7 +71,9 @@ def jacrev(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
             check_jacobian_output(leaf, holomorphic)
         cts = vmap(lambda ct: pull(ct)[0])(standard_basis(out))
         tree = tree_structure(chosen)
-        rows = [split_axis(out, c, 0) for c in tree_flatten(cts)[0]]
+        inputs = [lift(x) for x in tree_flatten(chosen)[0]]
+        cts = [convert(c, x.dtype, x.weak_type) for c, x in zip(tree_flatten(cts)[0], inputs)]
+        rows = [split_axis(out, c, 0) for c in cts]
         # rows is (inputs of outputs); users see outputs of inputs
         out_tree = tree_structure(out)
         columns = zip(*[tree_flatten(r)[0] for r in rows])
@@ -148,7 +150,7 @@ def standard_basis(tree):
     for x in leaves:
         block = np.zeros((total, x.size), x.dtype)
         block[start : start + x.size] = np.eye(x.size, dtype=x.dtype)
-        parts.append(Array(block.reshape(total, *x.shape)))
+        parts.append(Array(block.reshape(total, *x.shape), x.weak_type))
         start += x.size
     return tree_unflatten(treedef, parts)
 
