@@ -85,6 +85,11 @@ def move_to(axis, val, dim, want):
             )
         return val
     ndim = val.ndim + (dim is None)
+    if not -ndim <= want < ndim:
+        raise ValueError(
+            f"axis {want} is out of bounds for array of dimension {ndim}: out_axes counts the axes "
+            "of the result, the mapped one included."
+        )
     full = broadcast(val, (axis.size,)) if dim is None else val
     return moveaxis(full, dim or 0, want % ndim)
 
