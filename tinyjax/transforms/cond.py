@@ -24,7 +24,7 @@ from tinyjax.transforms.programs import (
     transpose_jaxpr,
 )
 from tinyjax.transforms.stage import dce, prune, stage_closed, used_inputs
-from tinyjax.transforms.while_loop import while_p
+from tinyjax.transforms.while_loop import static_value, while_p
 from tinyjax.tree_util import tree_flatten, tree_unflatten
 from tinyjax.util import split_list, spread, take
 
@@ -240,10 +240,12 @@ def cond(pred, true_fun, false_fun, *operands, operand=None):
     if operand is not None:
         operands = (operand,)
     value = lift_pred(pred)
-    if current_flags().disable_jit:
-        return true_fun(*operands) if bool(value) else false_fun(*operands)
     if value.dtype != np.bool_:
         value = convert(value, np.dtype(bool)) if value.literal else value != 0
+    if current_flags().disable_jit:
+        known = static_value(value)
+        if known is not None:
+            return true_fun(*operands) if known else false_fun(*operands)
     index = convert(value, np.dtype(np.int32))
     branches, names = [true_fun, false_fun], ("true_fun", "false_fun")
     return choose(index, branches, operands, names, true_first=True)
@@ -293,7 +295,9 @@ def switch(index, branches, *operands, operand=None):
     low, high = (Array(np.asarray(n, np.int32), literal=True) for n in (0, len(branches) - 1))
     value = clamp(low, value, high)
     if current_flags().disable_jit:
-        return branches[int(value)](*operands)
+        known = static_value(value)
+        if known is not None:
+            return branches[known](*operands)
     return choose(value, branches, operands, [f"branch {i}" for i in range(len(branches))])
 
 

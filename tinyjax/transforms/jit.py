@@ -178,8 +178,11 @@ class JitFunction:
 
     def trace(self, *args, **kwargs):
         """Trace without running -> an object with .jaxpr, .out_info, .lower()."""
-        shapes_as_avals = tree_map(as_aval, (args, kwargs))
-        return Lowered(*self.trace_avals(*shapes_as_avals))
+        fun, _, args, kwargs = self.split_static(args, kwargs)
+        args, kwargs = tree_map(as_aval, (args, kwargs))
+        leaves, in_tree = tree_flatten((args, kwargs))
+        traced = trace_to_jaxpr(fun, args, kwargs, leaves, in_tree, self.name)
+        return Lowered(traced, in_tree)
 
     def lower(self, *args, **kwargs):
         """Trace and prepare for these arguments (arrays or ShapeDtypeStructs) without running.
@@ -192,12 +195,6 @@ class JitFunction:
         { lambda ; a:f32[]. let b:f32[] = sin a in (b,) }
         """
         return self.trace(*args, **kwargs)
-
-    def trace_avals(self, args, kwargs):
-        """The Traced for avals, and the tree of the arguments."""
-        fun, _, args, kwargs = self.split_static(args, kwargs)
-        leaves, in_tree = tree_flatten((args, kwargs))
-        return trace_to_jaxpr(fun, args, kwargs, leaves, in_tree, self.name), in_tree
 
     def eval_shape(self, *args, **kwargs):
         """Shapes and dtypes of the result, without computing it."""
@@ -268,15 +265,12 @@ class ShapeDtypeStruct:
 
 
 def as_aval(x):
-    """The type of an argument: of an array, number or ShapeDtypeStruct; others as they are."""
+    """The type of an argument: of an array, number or ShapeDtypeStruct."""
     if isinstance(x, ShapedArray):
         return x
     if isinstance(x, ShapeDtypeStruct):
         return ShapedArray(x.shape, x.dtype, x.weak_type)
-    try:
-        return lift_args([x], "jit")[0].aval
-    except TypeError:
-        return x
+    return lift_args([x], "jit")[0].aval
 
 
 class Lowered:

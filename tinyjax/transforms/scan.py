@@ -9,6 +9,7 @@ import operator
 import numpy as np
 
 from tinyjax.array import Array, lift
+from tinyjax.config import current_flags
 from tinyjax.core import Literal, Undef, Zero, memo, run
 from tinyjax.primitives.linear import (
     add_tangents,
@@ -17,6 +18,8 @@ from tinyjax.primitives.linear import (
     moveaxis,
     zeros,
 )
+from tinyjax.primitives.slicing import index_in_dim
+from tinyjax.primitives.stacking import stack
 from tinyjax.transforms.ad import transpose
 from tinyjax.transforms.call import fill, known, masks, undefs
 from tinyjax.transforms.flat import lift_args
@@ -33,6 +36,7 @@ from tinyjax.tree_util import (
     keystr,
     tree_flatten,
     tree_flatten_with_path,
+    tree_map,
     tree_unflatten,
     treedef_children,
     treedef_tuple,
@@ -346,6 +350,8 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1, _split_transpos
     carry = lift_args(init_leaves, "scan", "init")
     xs_vals = lift_args(xs_leaves, "scan", "xs")
     length = scan_length(xs, xs_vals, length)
+    if current_flags().disable_jit:
+        return scan_in_python(f, tree_map(lift, init), xs_vals, xs_tree, length, reverse)
     x_avals = [x.aval.update(shape=x.shape[1:]) for x in xs_vals]
     in_tree = treedef_tuple([init_tree, xs_tree])
     while True:
@@ -377,6 +383,20 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1, _split_transpos
     )
     carry, ys = split_list(outs, len(carry))
     return tree_unflatten(init_tree, carry), tree_unflatten(y_tree, ys)
+
+
+def scan_in_python(f, carry, xs, xs_tree, length, reverse):
+    """The loop without tracing, for disable_jit: f sees values."""
+    if length == 0:
+        raise ValueError(
+            "zero-length scan is not supported in disable_jit() mode because the output type is "
+            "unknown."
+        )
+    rows = [None] * length
+    for i in range(length)[::-1] if reverse else range(length):
+        x = tree_unflatten(xs_tree, [index_in_dim(v, i, keepdims=False) for v in xs])
+        carry, rows[i] = f(carry, x)
+    return carry, tree_map(lambda *ys: stack(list(map(lift, ys))), *rows)
 
 
 def bind_forwarding(jaxpr, consts, carry, xs, **params):

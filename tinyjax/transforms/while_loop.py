@@ -4,7 +4,9 @@ import numpy as np
 
 from tinyjax import dtypes
 from tinyjax.array import Array, lift
+from tinyjax.config import current_flags
 from tinyjax.core import Tracer, Var, Zero, memo, run
+from tinyjax.errors import ConcretizationTypeError
 from tinyjax.primitives.elementwise import add, lt, select_n
 from tinyjax.primitives.linear import (
     batched_front,
@@ -27,7 +29,7 @@ from tinyjax.transforms.loops import (
 from tinyjax.transforms.programs import batch_jaxpr, jvp_jaxpr
 from tinyjax.transforms.scan import scan
 from tinyjax.transforms.stage import dce, stage_closed, used_inputs
-from tinyjax.tree_util import tree_flatten, tree_structure, tree_unflatten, treedef_tuple
+from tinyjax.tree_util import tree_flatten, tree_map, tree_structure, tree_unflatten, treedef_tuple
 from tinyjax.util import fixpoint, split_list, spread, take
 
 
@@ -195,6 +197,11 @@ def while_loop(cond_fun, body_fun, init_val):
     """
     if not (callable(cond_fun) and callable(body_fun)):
         raise TypeError("lax.while_loop: body_fun and cond_fun arguments should be callable.")
+    if current_flags().disable_jit:
+        try:
+            return while_in_python(cond_fun, body_fun, init_val)
+        except ConcretizationTypeError:
+            pass  # a vmap is going on, whose values are not known: the primitive can do it
     leaves, tree = tree_flatten(init_val)
     carry, in_tree = lift_args(leaves, "while_loop", "init_val"), treedef_tuple([tree])
     while True:
@@ -219,6 +226,14 @@ def while_loop(cond_fun, body_fun, init_val):
             "they differ:\n" + "\n".join(differences)
         )
     return tree_unflatten(tree, bind_forwarding(cond, cond_consts, body, body_consts, carry))
+
+
+def while_in_python(cond_fun, body_fun, val):
+    """The loop without tracing, for disable_jit: the functions see values."""
+    val = tree_map(lift, val)
+    while cond_fun(val):
+        val = tree_map(lift, body_fun(val))
+    return val
 
 
 def bind_forwarding(cond, cond_consts, body, body_consts, carry):
@@ -264,6 +279,8 @@ def fori_loop(lower, upper, body_fun, init_val, *, unroll=None):
     low, high = (x if x.dtype == dtype else convert(x, dtype) for x in map(lift, (lower, upper)))
     known = [static_value(b) for b in (lower, upper)]
     if all(k is not None for k in known):
+        if known[1] <= known[0] and current_flags().disable_jit:
+            return init_val
         return fori_scan(max(known[1] - known[0], 0), lower, body_fun, init_val)
     one = Array(np.ones((), dtype), literal=True)
 
