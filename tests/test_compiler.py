@@ -374,6 +374,54 @@ def test_while_loops_that_end_at_different_steps():
     agree(got, jax.vmap(lambda n: collatz(jax.lax, n))(n))
 
 
+# ---- computed places ----------------------------------------------------------------------------
+
+PLACES = np.array([0, 3, -1, 7, 2, -9, 20, 3], np.int32)
+WINDOWS = {
+    "elements": lambda np, x, v, i: v[i],
+    "rows": lambda np, x, v, i: x[i % 6] * 2,
+    "columns": lambda np, x, v, i: x[:, i % 5],
+    "pairs": lambda np, x, v, i: x[i % 6, i % 5],
+    "clipped": lambda np, x, v, i: np.take(v, i, mode="clip"),
+    "filled": lambda np, x, v, i: v.at[i].get(mode="fill", fill_value=3.0),
+    "set": lambda np, x, v, i: v.at[i].set(7.0),
+    "set clipped": lambda np, x, v, i: v.at[i].set(1.0, mode="clip"),
+    "add twice": lambda np, x, v, i: v.at[i].add(v[:8]),
+    "rows multiplied": lambda np, x, v, i: x.at[np.array([1, 4, 1])].multiply(2.0),
+    "columns max": lambda np, x, v, i: x.at[:, np.array([1, 1])].max(0.5),
+    "counts": lambda np, x, v, i: np.zeros(4, np.int32).at[np.abs(i) % 4].add(1),
+    "sums so far": lambda np, x, v, i: (np.cumsum(v), np.cumsum(x, 0), np.cumsum(x, 1)),
+    "products so far": lambda np, x, v, i: (np.cumprod(x, 0), np.cumsum(i)),
+}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_gather_scatter_and_cumulative_are_kernels(name):
+    f, xs = WINDOWS[name], (normal(6, 5), normal(9), PLACES)
+    compiled_f = tinyjax.jit(lambda *a: f(tinyjax.numpy, *a))
+    agree(compiled_f(*xs), jax.jit(lambda *a: f(jnp, *a))(*xs))
+    assert not call_outs(compiled_f.lower(*xs).executable().plan())
+
+
+def test_updates_in_a_loop_happen_in_place():
+    """Writing one element per step must not copy the array at every step."""
+
+    def f(op, x):
+        one = lambda i: op.broadcast_in_dim(op.convert_element_type(i, F), (1,), ())
+        return op.fori_loop(0, 9, lambda i, x: op.dynamic_update_slice(x, one(i), (i,)), x)
+
+    both(f, normal(12))
+    body = compiled(f, normal(12)).kernels[0].finish().split("= scan")[1]
+    assert body.count("for ") <= 2  # the steps, and one loop of one element
+
+
+def test_cumulative_sums_stay_exact():
+    x = np.random.default_rng(2).random(1_000_000, F)
+    got = np.asarray(tinyjax.jit(lambda x: lax.cumsum(x))(x))
+    want = np.cumsum(x, dtype=np.float64)
+    assert np.max(np.abs(got - want) / want) <= 1e-6
+
+
 # ---- random keys --------------------------------------------------------------------------------
 
 

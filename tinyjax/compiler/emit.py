@@ -14,8 +14,9 @@ from tinyjax.compiler.fusion import Copy, Nest, plan
 from tinyjax.compiler.index import ZERO, Ix, read, same, tokens
 from tinyjax.compiler.kernel import LOOP_NAMES, Place, group_axes, loop_indices
 from tinyjax.compiler.threefry import threefry
-from tinyjax.compiler.words import COSTLY, code_of, expression, inside
+from tinyjax.compiler.words import COSTLY, code_of, expression, inside, literal
 from tinyjax.core import Literal
+from tinyjax.primitives.windows import default_fill
 
 MAX_PIECES = 12  # loop nests that one nest may become
 
@@ -251,6 +252,19 @@ class Emitter:
             return None
         at = self.within.get(ix.dim, 0)
         return max(k for k, start in enumerate(starts) if start <= at)
+
+    def start(self, text, ix, limit):
+        """Where a window begins, moved until it fits; the test that it need not be moved."""
+        if self.probing is not None:
+            return "s", "t"
+        whole, limit = self.named(ix, f"i64({text})"), self.size(limit)
+        moved = self.named(ix, f"maximum(minimum({whole}, {limit}), 0)")
+        return moved, f"({whole} >= 0) & ({whole} <= {limit})"
+
+    def fill(self, eqn):
+        """What a gather reads outside of its operand."""
+        value, dtype = eqn.params["fill_value"], eqn.outvars[0].aval.dtype
+        return literal(default_fill(dtype) if value is None else value, code_of(dtype))
 
     def named(self, ix, text):
         """A line that gives an index along an axis a name."""

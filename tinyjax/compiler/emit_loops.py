@@ -5,7 +5,7 @@ by row where they are. The body is a block like any other, so it is fused as if 
 """
 
 from tinyjax.compiler.emit_dot import emit_dot, is_small_product
-from tinyjax.compiler.fusion import CallOut, Copy, Nest, known_dtypes, plan
+from tinyjax.compiler.fusion import SCATTERS, CallOut, Copy, Nest, known_dtypes, plan
 from tinyjax.compiler.index import read
 from tinyjax.compiler.kernel import Place
 from tinyjax.compiler.passes import prepare
@@ -207,7 +207,8 @@ def updates_in_place(item, old, new, lazy):
     """Whether an item reads each old element before, and only where, it writes the new one."""
     if type(item) is Copy:
         eqn = item.eqn
-        if eqn.primitive.name != "dynamic_update_slice" or eqn.invars[0] is not old:
+        updates = eqn.primitive.name in ("dynamic_update_slice", *SCATTERS)
+        if not updates or eqn.invars[0] is not old:
             return False
         return not any(reads(v, old, lazy) for v in eqn.invars[1:])
     if type(item) is not Nest or item.mode != "map" or item.shape != old.aval.shape:

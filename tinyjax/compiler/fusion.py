@@ -75,7 +75,21 @@ REDUCTIONS = {
     "argmax",
     "argmin",
 }
-COPIES = {"concatenate", "pad", "dynamic_update_slice"}
+SCATTERS = {
+    "scatter": "{1}",
+    "scatter-add": "{0} + {1}",
+    "scatter-sub": "{0} - {1}",
+    "scatter-mul": "{0} * {1}",
+    "scatter-min": "minimum({0}, {1})",
+    "scatter-max": "maximum({0}, {1})",
+}
+CUMULATIVE = {
+    "cumsum": "reduce_sum",
+    "cumprod": "reduce_prod",
+    "cummax": "reduce_max",
+    "cummin": "reduce_min",
+}
+COPIES = {"concatenate", "pad", "dynamic_update_slice", *SCATTERS, *CUMULATIVE}
 
 
 def carried(eqn):
@@ -120,6 +134,11 @@ def is_reduction(eqn):
 def is_copy(eqn):
     """Whether a kernel can write this result piece by piece."""
     name = eqn.primitive.name
+    if name in SCATTERS or name in CUMULATIVE:
+        code = code_of(eqn.outvars[0].aval.dtype)
+        if name == "scatter":
+            return known_dtypes(eqn) and eqn.params["update_jaxpr"] is None
+        return known_dtypes(eqn) and code not in ("bool", "f16", "bf16")
     if name == "dynamic_update_slice":
         return known_dtypes(eqn) and all(v.aval.dtype.kind in "iu" for v in eqn.invars[2:])
     return name in COPIES and known_dtypes(eqn)
@@ -199,6 +218,14 @@ class Planner:
     def number_of(self, ix):
         """The text of an index."""
         return ix.text
+
+    def start(self, text, ix, limit):
+        """Any window may be read."""
+        return "start", ""
+
+    def fill(self, eqn):
+        """What is read outside."""
+        return ""
 
     def named(self, ix, text):
         """Nothing to name yet."""

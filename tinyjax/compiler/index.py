@@ -100,7 +100,7 @@ def rev(ctx, eqn, idx, which):
     x = eqn.invars[0]
     at = list(idx)
     for d in eqn.params["dimensions"]:
-        if at[d] is not ZERO:
+        if x.aval.shape[d] > 1:
             at[d] = Ix(f"({ctx.size(x.aval.shape[d])} - 1 - {idx[d].text})", None, idx[d].uses)
     return read(ctx, x, at)
 
@@ -180,6 +180,55 @@ def iota(ctx, eqn, idx, which):
     return ctx.iota(eqn, idx[eqn.params["dimension"]])
 
 
+# ---- windows at computed places ------------------------------------------------------------------
+
+
+class Windows:
+    """Dimension numbers of a gather or scatter, under common names.
+
+    window: axes of the result (or updates) that run over a window. dropped: axes of the operand
+    that windows lack. index_map: the operand's axis for each number of an index. shared: pairs of
+    axes (of the operand, of the indices) that both run along.
+    """
+
+    def __init__(self, numbers, sizes, mode):
+        self.window, self.dropped, self.index_map, operand_axes, indices_axes = numbers
+        self.shared = dict(zip(operand_axes, indices_axes))
+        self.sizes, self.clip = sizes, mode.name != "FILL_OR_DROP"
+
+    def place(self, ctx, x, indices, idx):
+        """Where in the operand x the element idx of the result is; tests that it is inside."""
+        batch = [ix for d, ix in enumerate(idx) if d not in self.window]
+        inside_window = iter([idx[d] for d in self.window])
+        at, tests = [], []
+        for d, n in enumerate(x.aval.shape):
+            if d in self.shared:
+                at.append(batch[self.shared[d]])
+                continue
+            ix = ZERO if d in self.dropped else next(inside_window)
+            if d in self.index_map:
+                number = Ix(str(self.index_map.index(d))) if len(self.index_map) > 1 else ZERO
+                text = read(ctx, indices, [*batch, number])
+                uses = tuple(dict.fromkeys(u for b in batch for u in b.uses))
+                start, test = ctx.start(text, Ix("", None, uses), n - self.sizes[d])
+                tests.append(test)
+                text = start if ix is ZERO else f"({start} + {ix.text})"
+                ix = Ix(text, None, (*uses, *ix.uses))
+            at.append(ix)
+        return at, " & ".join(tests)
+
+
+def gather(ctx, eqn, idx, which):
+    x, indices = eqn.invars
+    p = eqn.params
+    windows = Windows(p["dimension_numbers"], p["slice_sizes"], p["mode"])
+    at, test = windows.place(ctx, x, indices, idx)
+    value = read(ctx, x, at)
+    if windows.clip or not test:
+        return value
+    return ctx.choose(eqn.outvars[0], idx, test, value, ctx.fill(eqn))
+
+
 # ---- random keys --------------------------------------------------------------------------------
 
 WORDS = Ix("0"), Ix("1")  # a key is a pair of words
@@ -241,6 +290,7 @@ MOVES = {
     "rev": rev,
     "dynamic_slice": dynamic_slice,
     "iota": iota,
+    "gather": gather,
     "concatenate": concatenate,
     "pad": pad,
 }
@@ -255,6 +305,9 @@ def moves(eqn):
         return only_ones(eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape)
     if name == "dynamic_slice":
         return all(v.aval.dtype.kind in "iu" for v in eqn.invars[1:])
+    if name == "gather":
+        x, indices = (v.aval for v in eqn.invars)
+        return x.size > 0 and indices.dtype.kind in "iu"
     if name == "concatenate":
         return eqn.outvars[0].aval.size > 0
     if name == "pad":

@@ -62,7 +62,8 @@ class Scope:
 
     def block(self):
         """Header and indented lines."""
-        return [self.header, *("    " + line for line in (self.lines or ["pass"]))]
+        empty = all(line.startswith("#") for line in self.lines)
+        return [self.header, *("    " + line for line in self.lines), *["    pass"] * empty]
 
 
 # ---- the kernel ---------------------------------------------------------------------------------
@@ -201,15 +202,11 @@ class Kernel:
     def finish(self):
         """The source text."""
         params = [*self.arrays, *self.sizes.values(), *self.extra]
-        return (
-            "\n".join(
-                [
-                    f"def {self.name}({', '.join(params)}):",
-                    *("    " + x for x in self.scopes[0].lines),
-                ]
-            )
-            + "\n"
-        )
+        lines = self.scopes[0].lines
+        if all(line.startswith("#") for line in lines):
+            lines = [*lines, "pass"]
+        header = f"def {self.name}({', '.join(params)}):"
+        return "\n".join([header, *("    " + line for line in lines)]) + "\n"
 
     @property
     def signature(self):

@@ -6,6 +6,7 @@ inside it (they become operands).
 
 import numpy as np
 
+from tinyjax.array import Array
 from tinyjax.compiler.keys import lower_keys
 from tinyjax.core import Jaxpr, JaxprEqn, Literal, Var, memo
 
@@ -97,6 +98,9 @@ class Flattener:
         same = unchanged(eqn, invars)
         if same is not None:
             return [same]
+        known = folded(eqn, invars)
+        if known is not None:
+            return [known]
         key = self.key(eqn, invars, region)
         if key is not None and key in self.seen:
             return self.seen[key]
@@ -142,6 +146,20 @@ def unchanged(eqn, invars):
     if name.startswith("reduce_") and params.get("axes") == ():
         return invars[0]
     return None
+
+
+def folded(eqn, invars):
+    """The result of an equation between numbers that are known, as a literal; else None."""
+    prim = eqn.primitive
+    if not invars or not all(isinstance(v, Literal) for v in invars):
+        return None
+    if prim.multi or prim.high or prim.effectful or eqn.outvars[0].aval.shape:
+        return None
+    if eqn.outvars[0].aval.dtype.kind not in "biuf":
+        return None
+    with np.errstate(all="ignore"):
+        value = np.asarray(prim.impl(*[np.asarray(v.val) for v in invars], **eqn.params))
+    return Literal(Array(value, eqn.outvars[0].aval.weak_type, literal=True))
 
 
 # ---- dead code ----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import math
 from tinyjax.compiler.fusion import REDUCTIONS
 from tinyjax.compiler.index import read
 from tinyjax.compiler.words import code_of, literal
+from tinyjax.core import Primitive
 
 BLOCK = 4096
 
@@ -29,6 +30,15 @@ STEP = {
     "reduce_and": "{0} & {1}",
     "reduce_or": "{0} | {1}",
 }
+
+
+PLAIN_STEP = {
+    "reduce_sum": "{0} + {1}",
+    "reduce_prod": "{0} * {1}",
+    "reduce_max": "maximum({0}, {1})",
+    "reduce_min": "minimum({0}, {1})",
+}
+NAMED = {name: Primitive(name) for name in PLAIN_STEP}  # cumulative operations are made of these
 
 
 def smallest(code):
