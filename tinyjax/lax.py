@@ -198,6 +198,8 @@ from tinyjax.primitives.maths import (
     tan_p,
     tanh,
     tanh_p,
+    zeta,
+    zeta_p,
 )
 from tinyjax.primitives.maths import pow_ as pow
 from tinyjax.primitives.order import abs_ as abs
@@ -279,9 +281,6 @@ from tinyjax.primitives.sorting import (
     sort_p,
     top_k,
     top_k_p,
-)
-from tinyjax.primitives.special import (
-    zeta,
 )
 from tinyjax.primitives.stacking import (
     stack,

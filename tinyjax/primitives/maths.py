@@ -29,7 +29,13 @@ from tinyjax.primitives.elementwise import (
     without_zeros,
 )
 from tinyjax.primitives.linear import convert
-from tinyjax.primitives.rules import Elementwise, broadcast_shape, kind, spread_tangent
+from tinyjax.primitives.rules import (
+    Elementwise,
+    WithoutDerivative,
+    broadcast_shape,
+    kind,
+    spread_tangent,
+)
 
 INEXACT = "fc"
 
@@ -337,11 +343,12 @@ digamma_p = Elementwise(
     "digamma", special.digamma, lambda a, x: scale(polygamma(const(x, 1), x)), accepts="f"
 )
 polygamma_p = Elementwise("polygamma", special.polygamma, None, polygamma_slope, accepts="f")
+zeta_p = WithoutDerivative("zeta", special.zeta, accepts="f")
 
 erf, erfc, erf_inv, lgamma, digamma = map(
     function_of, (erf_p, erfc_p, erf_inv_p, lgamma_p, digamma_p)
 )
-polygamma = nary(polygamma_p)
+polygamma, zeta = nary(polygamma_p), nary(zeta_p)
 
 
 # ---- the high half of a product -----------------------------------------------------------------

@@ -22,7 +22,7 @@ from tinyjax.primitives.arithmetic import (
 )
 from tinyjax.primitives.complex_parts import conj, real
 from tinyjax.primitives.linear import convert
-from tinyjax.primitives.rules import Elementwise, identity
+from tinyjax.primitives.rules import Elementwise, WithoutDerivative, identity
 from tinyjax.primitives.selection import select, without_zeros
 
 # ---- order and sign ------------------------------------------------------------------------------
@@ -84,19 +84,7 @@ abs_p = Elementwise("abs", np.abs, abs_partial, accepts="ifc", dtype=real_part_d
 floor_p = Elementwise("floor", np.floor, None, accepts="f")
 ceil_p = Elementwise("ceil", np.ceil, None, accepts="f")
 is_finite_p = Elementwise("is_finite", np.isfinite, None, dtype=boolean, accepts="f")
-
-
-class Nextafter(Elementwise):
-    """nextafter x y: the next float from x towards y. Nobody has said what its derivative is."""
-
-    def linearize(self, nz, x, y):
-        raise NotImplementedError(
-            "Differentiation rule for 'nextafter' not implemented: wrap its operands in "
-            "lax.stop_gradient if the step is to count as a constant"
-        )
-
-
-nextafter_p = Nextafter("nextafter", np.nextafter, accepts="f")
+nextafter_p = WithoutDerivative("nextafter", np.nextafter, accepts="f")
 
 max_, min_, sign, abs_ = nary(max_p), nary(min_p), unary(sign_p), unary(abs_p)
 floor, ceil, is_finite = unary(floor_p), unary(ceil_p), unary(is_finite_p)

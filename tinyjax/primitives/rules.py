@@ -113,6 +113,16 @@ class Elementwise(Primitive):
         return self.bind(*vals, **params), 0
 
 
+class WithoutDerivative(Elementwise):
+    """An elementwise operation of floats whose derivative nobody has written down."""
+
+    def linearize(self, nz, *xs, **params):
+        raise NotImplementedError(
+            f"Differentiation rule for '{self}' not implemented: wrap its operands in "
+            "lax.stop_gradient if its result is to count as a constant"
+        )
+
+
 def kind(dtype):
     """NumPy's letter for the kind of a dtype, with bfloat16 among the floats."""
     return "f" if dtype == dtypes.bfloat16 else dtype.kind

@@ -141,8 +141,12 @@ def digamma(x):
 BERNOULLI = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000)
 
 
+@in_float64
 def zeta(s, q):
-    """Hurwitz' sum of (k + q)**-s over k >= 0, for s > 1 and q > 0: Euler and Maclaurin."""
+    """Hurwitz' sum of (k + q)**-s over k >= 0, for s > 1: Euler and Maclaurin's formula.
+
+    As in XLA the formula starts at q + 10, so far below zero it is not precise.
+    """
     head = sum((q + k) ** -s for k in range(10))
     end = q + 10
     out = head + end ** (1 - s) / (s - 1) + end**-s / 2
@@ -151,15 +155,16 @@ def zeta(s, q):
         out = out + b * factor * power
         factor = factor * (s + 2 * k + 1) * (s + 2 * k + 2)
         power = power / (end * end)
-    return out
+    out = np.where((s < 1) | (q == np.inf), np.nan, out)
+    pole = (q <= 0) & (q == np.floor(q))
+    out = np.where(pole, np.where(s % 2 == 0, np.inf, np.nan), out)
+    return np.where(s == 1, np.inf, out)
 
 
 @in_float64
 def polygamma(m, x):
-    """The m-th derivative of digamma, for integers m >= 1 and x > 0."""
+    """The m-th derivative of digamma, for integers m >= 0."""
     sign = np.where(m % 2 == 1, 1.0, -1.0)
     out = sign * np.exp(lgamma(m + 1)) * zeta(m + 1, x)
-    out = np.where((x <= 0) & ((x != np.floor(x)) | (m % 2 == 0)), np.nan, out)
-    out = np.where((x <= 0) & (x == np.floor(x)) & (m % 2 == 1), np.inf, out)
     out = np.where(m == 0, digamma(x), out)
     return np.where((m < 0) | (m != np.floor(m)), np.nan, out)

@@ -129,7 +129,8 @@ def _uniform_below(key, minval, maxval, shape, dtype):
     """_uniform that never returns maxval, where it is above minval: rounding might yield it."""
     check_shape("uniform", shape, minval, maxval)
     low, high = bounds(minval, maxval, shape, dtype)
-    below = lax.max(low, lax.nextafter(high, low))
+    step = lax.nextafter(lax.stop_gradient(high), lax.stop_gradient(low))
+    below = lax.max(low, step)
     out = lax.max(low, stretched(key, low, high, shape, dtype))
     return at_shape(lax.min(out, below), shape)
 
