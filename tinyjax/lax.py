@@ -313,6 +313,7 @@ from tinyjax.transforms.cond import (
     switch,
 )
 from tinyjax.transforms.control import (
+    associative_scan,
     map,
 )
 from tinyjax.transforms.scan import (

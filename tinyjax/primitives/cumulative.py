@@ -49,11 +49,16 @@ class Nonlinear(Cumulative):
         super().__init__(name, ufunc)
         self.combine = combine
 
+    def combine_pairs(self, left, right):
+        """The single operation on elements with their tangents."""
+        (a, s), (b, t) = left, right
+        return self.combine((a, b), (s, t))
+
     def jvp(self, primals, tangents, *, axis, reverse):
         pair = [*primals, *tangents]
         if reverse:
             pair = [rev(p, (axis,)) for p in pair]
-        pair = prefix_scan(self.combine, pair, axis)
+        pair = prefix_scan(self.combine_pairs, pair, axis)
         if reverse:
             pair = [rev(p, (axis,)) for p in pair]
         return pair
@@ -61,34 +66,35 @@ class Nonlinear(Cumulative):
 
 # ---- the parallel prefix scan -------------------------------------------------------------------
 #
-# Each element comes with its tangent. Neighbours are combined, the half as long list is scanned,
-# and that gives every second result; combined with the elements between, it gives the others.
+# Neighbours are combined, the half as long list is scanned, and that gives every second result;
+# combined with the elements between, it gives the others.
 
 
-def prefix_scan(combine, pair, axis):
-    """The scan of (elements, tangents) along an axis, in logarithmically many operations."""
-    n = pair[0].shape[axis]
+def prefix_scan(combine, arrays, axis):
+    """The scan along an axis, in logarithmically many operations.
+
+    An element is a list with an entry of each array; combine takes two of them.
+    """
+    n = arrays[0].shape[axis]
     if n < 2:
-        return pair
-    even = [slice_in_dim(p, 0, -1, 2, axis) for p in pair]
-    odd = [slice_in_dim(p, 1, None, 2, axis) for p in pair]
-    (a, s), (b, t) = even, odd
-    odd = prefix_scan(combine, list(combine((a, b), (s, t))), axis)
+        return arrays
+    even = [slice_in_dim(p, 0, -1, 2, axis) for p in arrays]
+    odd = [slice_in_dim(p, 1, None, 2, axis) for p in arrays]
+    odd = prefix_scan(combine, list(combine(even, odd)), axis)
     before = [slice_in_dim(p, 0, -1, 1, axis) for p in odd] if n % 2 == 0 else odd
-    between = [slice_in_dim(p, 2, None, 2, axis) for p in pair]
-    (a, s), (b, t) = before, between
-    even = combine((a, b), (s, t))
-    first = [slice_in_dim(p, 0, 1, 1, axis) for p in pair]
+    between = [slice_in_dim(p, 2, None, 2, axis) for p in arrays]
+    even = combine(before, between)
+    first = [slice_in_dim(p, 0, 1, 1, axis) for p in arrays]
     even = [concatenate(parts, axis) for parts in zip(first, even)]
     return interleave(even, odd, axis)
 
 
 def interleave(even, odd, axis):
-    """even[0], odd[0], even[1], odd[1] ... along an axis, for elements and tangents."""
+    """even[0], odd[0], even[1], odd[1] ... along an axis, for each array."""
     n = even[0].shape[axis] + odd[0].shape[axis]
     even = [spaced(p, 0, n, axis) for p in even]
     odd = [spaced(p, 1, n, axis) for p in odd]
-    return [el.add(a, b) for a, b in zip(even, odd)]
+    return [el.bitwise_or(a, b) if a.dtype == bool else el.add(a, b) for a, b in zip(even, odd)]
 
 
 def spaced(x, start, size, axis):

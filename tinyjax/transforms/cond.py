@@ -218,10 +218,12 @@ def spread_row(x, i):
 
 cond_p = Cond("cond")
 
+NO_OPERAND = object()  # None is an operand
+
 # ---- the functions ------------------------------------------------------------------------------
 
 
-def cond(pred, true_fun, false_fun, *operands, operand=None):
+def cond(pred, true_fun, false_fun, *operands, operand=NO_OPERAND):
     """true_fun(*operands) if pred holds, else false_fun(*operands).
 
     Args:
@@ -237,7 +239,7 @@ def cond(pred, true_fun, false_fun, *operands, operand=None):
     """
     if not (callable(true_fun) and callable(false_fun)):
         raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
-    if operand is not None:
+    if operand is not NO_OPERAND:
         operands = (operand,)
     value = lift_pred(pred)
     if value.dtype != np.bool_:
@@ -253,10 +255,14 @@ def cond(pred, true_fun, false_fun, *operands, operand=None):
 
 def lift_pred(pred):
     """The predicate as a scalar Value."""
+    if isinstance(pred, (list, tuple)):
+        raise TypeError(f"Pred must be a scalar, got {pred} of type {type(pred)}.")
     try:
         value = lift(pred)
     except TypeError:
         raise TypeError(f"Pred type must be either boolean or number, got {pred!r}.") from None
+    if value.dtype.kind == "c":
+        raise TypeError(f"Pred type must be either boolean or number, got {value.dtype}.")
     if value.shape:
         raise TypeError(
             f"Pred must be a scalar, got {pred} of shape {value.shape}. To choose element by "
@@ -265,7 +271,7 @@ def lift_pred(pred):
     return value
 
 
-def switch(index, branches, *operands, operand=None):
+def switch(index, branches, *operands, operand=NO_OPERAND):
     """branches[index](*operands), with index clamped to the existing ones.
 
     Args:
@@ -282,7 +288,7 @@ def switch(index, branches, *operands, operand=None):
         raise ValueError("Empty branch sequence: lax.switch needs at least one function.")
     if not all(map(callable, branches)):
         raise TypeError("lax.switch: branches argument should be a sequence of callables.")
-    if operand is not None:
+    if operand is not NO_OPERAND:
         operands = (operand,)
     value = lift(index)
     if value.shape:

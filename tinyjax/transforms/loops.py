@@ -71,5 +71,5 @@ def promote_weak(carry, out_avals):
 
 def promote_one(carry, out):
     """One weakly typed carry at the common dtype of it and what came out."""
-    dtype, weak = dtypes.lattice_result_type(carry, out)
-    return carry if dtype == carry.dtype else convert(carry, dtype, weak)
+    dtype, _ = dtypes.lattice_result_type(carry, out)
+    return carry if dtype == carry.dtype else convert(carry, dtype)

@@ -10,7 +10,8 @@ import numpy as np
 
 from tinyjax.array import Array, lift
 from tinyjax.config import current_flags
-from tinyjax.core import Literal, Undef, Zero, memo, run
+from tinyjax.core import Literal, Tracer, Undef, Zero, memo, run
+from tinyjax.errors import ConcretizationTypeError
 from tinyjax.primitives.linear import (
     add_tangents,
     broadcast,
@@ -437,7 +438,8 @@ def scan_length(xs, vals, length):
         try:
             length = operator.index(length)
         except TypeError as e:
-            raise TypeError(
+            error = ConcretizationTypeError if isinstance(length, Tracer) else TypeError
+            raise error(
                 f"The `length` argument to `scan` expects a concrete `int` value: {e}"
             ) from None
         if any(n != length for n in sizes):

@@ -281,7 +281,7 @@ def fori_loop(lower, upper, body_fun, init_val, *, unroll=None):
     if all(k is not None for k in known):
         if known[1] <= known[0] and current_flags().disable_jit:
             return init_val
-        return fori_scan(max(known[1] - known[0], 0), lower, body_fun, init_val)
+        return fori_scan(max(known[1] - known[0], 0), known[0], body_fun, init_val)
     one = Array(np.ones((), dtype), literal=True)
 
     def cond(carry):
