@@ -8,6 +8,7 @@ read.
 import math
 
 from tinyjax.compiler import reduce
+from tinyjax.compiler.emit_columns import emit_columns
 from tinyjax.compiler.emit_copies import emit_copy
 from tinyjax.compiler.emit_loops import emit_loop
 from tinyjax.compiler.fusion import Copy, Nest, plan
@@ -323,7 +324,7 @@ class Emitter:
         elif nest.mode == "full":
             self.full(nest)
         elif nest.mode == "cols":
-            reduce.emit_cols(self, nest)
+            emit_columns(self, nest)
         else:
             self.over(nest.shape, lambda idx: self.stores(nest.eqns, idx))
         self.nest, self.makers, self.members, self.stashed, self.phase = None, {}, {}, {}, 0
