@@ -144,7 +144,7 @@ def gelu(x, approximate=True):
         scale = np.sqrt(2 / np.pi).astype(x.dtype)
         return x * (0.5 * (1.0 + jnp.tanh(scale * (x + 0.044715 * (x**3)))))
     sqrt_half = np.sqrt(0.5).astype(x.dtype)
-    return jnp.asarray(0.5 * x * lax.erfc(-x * sqrt_half), dtype=x.dtype)
+    return jnp.array(0.5 * x * lax.erfc(-x * sqrt_half), dtype=x.dtype)
 
 
 @custom_jvp

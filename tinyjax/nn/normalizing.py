@@ -6,7 +6,7 @@ import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax import numpy as jnp
-from tinyjax.numpy.checks import concrete_or_error, ensure_arraylike, static_axes
+from tinyjax.numpy.checks import check_where, concrete_or_error, ensure_arraylike, static_axes
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.reductions import count_elements
 from tinyjax.numpy.subprogram import subprogram
@@ -27,6 +27,7 @@ def softmax(x, axis=-1, where=None):
     >>> jax.nn.softmax(jnp.array([0.0, 0.0]))
     Array([0.5, 0.5], dtype=float32)
     """
+    where = check_where("softmax", where)
     largest = jnp.max(x, axis, where=where, initial=-np.inf, keepdims=True)
     x = x if where is None else jnp.where(where, x, -np.inf)
     powers = jnp.exp(x - lax.stop_gradient(largest))
@@ -59,6 +60,7 @@ def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False, where=Non
 
     Of nothing but -inf the result is -inf.
     """
+    where = check_where("logsumexp", where)
     if where is not None:
         a = jnp.where(where, a, 0)
     if b is None:

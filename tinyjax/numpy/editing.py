@@ -97,12 +97,13 @@ def insert(arr, obj, values, axis=None):
     shape = tuple(n + new if d == axis else n for d, n in enumerate(a.shape))
     out = lax.full_like(a, 0, shape=shape)
     indices = clip(where(indices < 0, indices + old, indices), 0, old)
-    shifts = arange(new, dtype=indices.dtype)
-    inserted = IndexUpdate(indices)[argsort(indices)].add(shifts)
+    order = argsort(indices)
+    inserted = IndexUpdate(indices)[order].add(arange(new, dtype=indices.dtype))
     kept = IndexUpdate(ones(old + new, dtype=bool))[inserted].set(False)
+    kept = where(kept, size=old)[0]
     before = (slice(None),) * axis
     out = IndexUpdate(out)[(*before, inserted)].set(values)
-    return IndexUpdate(out)[(*before, where(kept, size=old)[0])].set(a)
+    return IndexUpdate(out)[(*before, kept)].set(a)
 
 
 def trim_zeros(filt, trim="fb", axis=None):

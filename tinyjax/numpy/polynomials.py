@@ -172,7 +172,8 @@ def polyder(p, m=1):
     if m == 0:
         return p
     powers = arange(m, len(p), dtype=p.dtype)[None] - arange(m, dtype=p.dtype)[:, None]
-    return p[:-m] * powers.prod(0)[::-1]
+    factors = powers.prod(0)
+    return p[:-m] * factors[::-1]
 
 
 @subprogram(static_argnames=("m",))

@@ -93,9 +93,8 @@ def checked_quantile(name, a, q, axis, out, overwrite_input, method, keepdims, s
     if q.ndim > 1:
         raise ValueError(f"q must be have rank <= 1, got shape {q.shape}")
     a, axis, kept_shape = one_axis(a, axis)
-    keep_axis = keepdims and kept_shape is None
     find = ignore_nans if squash_nans else spread_nans
-    low, high, low_weight, high_weight = find(a, q, axis, keep_axis)
+    low, high, low_weight, high_weight = find(a, q, axis, keepdims)
     result = between(method, q.dtype, low, high, low_weight, high_weight)
     if keepdims and kept_shape is not None:
         result = result.reshape([*q.shape, *kept_shape])

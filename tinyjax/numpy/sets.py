@@ -81,11 +81,12 @@ def _unique_sorted_mask(ar, axis, equal_nan):
     a = a[order]
     if not a.size:
         return a, zeros(size, dtype=bool), order
-    differs = lax.ne(a[1:], a[:-1])
+    mask, later, earlier = ones(size, dtype=bool), a[1:], a[:-1]
+    differs = lax.ne(later, earlier)
     if equal_nan and dtypes.issubdtype(a.dtype, np.inexact):
-        differs = differs & ~(isnan(a[1:]) & isnan(a[:-1]))
+        differs = differs & ~(isnan(later) & isnan(earlier))
     differs = any(differs, tuple(range(1, a.ndim)))
-    return a, IndexUpdate(ones(size, dtype=bool))[1:].set(differs), order
+    return a, IndexUpdate(mask)[1:].set(differs), order
 
 
 def find_unique(ar, axis, return_index=False, return_inverse=False, return_counts=False,
