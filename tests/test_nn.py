@@ -116,7 +116,7 @@ def test_attention(setting, heads):
         rng.normal(size=shape).astype(np.float32)
         for shape in ((2, 3, heads, 5), (2, 4, 2, 5), (2, 4, 2, 5))
     )
-    settings = {k: v for k, v in ATTENTION[setting].items()}
+    settings = dict(ATTENTION[setting])
     got = tinyjax.nn.dot_product_attention(q, k, v, **settings)
     want = jax.nn.dot_product_attention(q, k, v, **settings)
     for a, b in zip(tinyjax.tree.leaves(got), jax.tree.leaves(want), strict=True):

@@ -1,7 +1,7 @@
 """tinyjax: JAX, small enough to read and fast enough to use. Public names, nothing else."""
 
 import tinyjax.printer as _printer  # noqa: F401  (jaxprs print)
-from tinyjax import dtypes, errors, lax, numpy, random, tree, tree_util
+from tinyjax import dtypes, errors, lax, nn, numpy, random, tree, tree_util
 from tinyjax.api import (
     block_until_ready,
     device_get,
@@ -34,7 +34,7 @@ from tinyjax.config import (
 from tinyjax.dtypes import float0
 from tinyjax.jacobians import hessian, jacfwd, jacobian, jacrev
 from tinyjax.mapping import vmap
-from tinyjax.transforms.checkpoint import checkpoint, remat
+from tinyjax.transforms.checkpoint import checkpoint, checkpoint_policies, remat
 from tinyjax.transforms.custom import custom_jvp, custom_vjp
 from tinyjax.transforms.jit import ShapeDtypeStruct, jit
 
