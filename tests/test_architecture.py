@@ -17,7 +17,7 @@ FILES = sorted(p for p in ROOT.rglob("*.py"))
 # The layers, lowest first. A name ending in "/" is a folder.
 LAYERS = [
     [  # L0: knows nothing of arrays being traced
-        *("config", "dtypes", "dtype_kinds", "lattice", "errors", "util"),
+        *("config", "dtypes", "lattice", "errors", "util"),
         *("tree_util", "tree_registry", "treedef"),
     ],
     ["avals", "array", "core", "printer", "check_jaxpr"],  # L1: the language

@@ -1,82 +1,215 @@
 """Dtypes: what values have, what users may ask for, and what comes of mixing two.
 
 Three things differ from NumPy. 64-bit dtypes are narrowed to 32 unless x64 is enabled. Python
-numbers are *weakly typed*: they adapt to the array they meet. And bfloat16 takes part. This file
-is about values; `dtype_kinds.py` lists the dtypes and `lattice.py` orders them. Import any of
-their names from here.
+numbers are *weakly typed*: they adapt to the array they meet. And there are three more dtypes:
+bfloat16 for learning machines, float0 for the tangents of integers, and key<fry> for PRNG keys.
+`lattice.py` orders the dtypes; this file is about values.
 """
 
-from __future__ import annotations
-
+import functools
 import itertools
+import math
 import os
 import sys
 import warnings
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
+from ml_dtypes import bfloat16, finfo, iinfo  # noqa: F401 (iinfo passes through)
 
 from tinyjax.config import current_flags
-from tinyjax.dtype_kinds import (  # noqa: F401 (some only pass through)
-    KINDS,
-    VALID,
-    DType,
-    ExtendedDType,
-    KeyType,
-    bfloat16,
-    bool_,
-    complex_,
-    dtype_name,
-    extended,
-    finfo,
-    float0,
-    float_,
-    iinfo,
-    int_,
-    isdtype,
-    issubdtype,
-    itemsize_bits,
-    key_fry,
-    key_storage,
-    prng_key,
-    short_name,
-    supports_inf,
-    to_complex_dtype,
-    to_floating_dtype,
-    to_inexact_dtype,
-    to_numeric_dtype,
-    uint,
-)
-from tinyjax.lattice import (  # noqa: F401
+from tinyjax.lattice import (  # noqa: F401 (TypePromotionError passes through)
     BOOL,
+    COMPLEX,
+    FLOATS,
+    SIGNED,
     UNSIGNED,
     WEAK,
     TypePromotionError,
     is_weak,
     least_upper_bound,
-)  # fmt: skip
+)
 
-# ---------------------------------------------------------------- 32 or 64 bits
+# ---- extended dtypes ----------------------------------------------------------------------------
 
-_NARROW = {
-    np.dtype("int64"): np.dtype("int32"),
-    np.dtype("uint64"): np.dtype("uint32"),
-    np.dtype("float64"): np.dtype("float32"),
-    np.dtype("complex128"): np.dtype("complex64"),
+
+class extended(np.generic):
+    """Scalar class above all dtypes that NumPy does not have; for issubdtype only."""
+
+
+class prng_key(extended):
+    """Scalar class of PRNG key dtypes; for issubdtype only."""
+
+
+#: How NumPy stores a key: as one element of two words, so that it can move keys but not add them.
+key_storage = np.dtype([("key", np.uint32, (2,))])
+
+
+class ExtendedDType:
+    """Base class of dtypes that stand for something other than numbers."""
+
+
+@dataclass(frozen=True, repr=False)
+class KeyType(ExtendedDType):
+    """The dtype of typed PRNG keys: each element stands for `key_shape` words of uint32.
+
+    >>> KeyType()
+    key<fry>
+    """
+
+    tag: str = "fry"
+    key_shape: tuple[int, ...] = (2,)
+    type = prng_key
+    kind = "k"
+    dtype = key_storage  # what NumPy takes this dtype for
+    name = property(lambda self: f"key<{self.tag}>")
+    itemsize = property(lambda self: 4 * math.prod(self.key_shape))
+
+    def __repr__(self):
+        return self.name
+
+
+key_fry = KeyType()
+
+# ---- the dtypes there are -----------------------------------------------------------------------
+
+bool_, int_, uint, float_, complex_ = np.bool_, np.int64, np.uint64, np.float64, np.complex128
+
+#: Tangents of integers and booleans: there is nothing to say about them, in no bytes.
+float0 = np.dtype([("float0", np.void, 0)])
+
+KINDS: dict[str, set[np.dtype]] = {
+    "bool": {BOOL},
+    "signed integer": {*SIGNED},
+    "unsigned integer": {*UNSIGNED},
+    "integral": {*SIGNED, *UNSIGNED},
+    "real floating": {*FLOATS},
+    "complex floating": {*COMPLEX},
+    "numeric": {*SIGNED, *UNSIGNED, *FLOATS, *COMPLEX},
 }
+VALID = {float0, BOOL, *KINDS["numeric"]}
 
 
-def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> DType:
+@functools.cache
+def short_name(dtype):
+    """Return a dtype's name in jaxprs: f32, i32, u8, bool, bf16, c64, key<fry>, float0."""
+    if dtype == float0:
+        return "float0"
+    name = dtype.name
+    for long, short in (("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c")):
+        name = name.replace(long, short)
+    return name
+
+
+def dtype_name(dtype):
+    """Return a dtype's full name: 'float32', 'key<fry>', 'float0'."""
+    return "float0" if dtype == float0 else dtype.name
+
+
+def itemsize_bits(dtype):
+    """Return the number of bits of one element.
+
+    >>> itemsize_bits("complex64")
+    64
+    """
+    return 8 * np.dtype(dtype).itemsize
+
+
+@functools.lru_cache(512)
+def issubdtype(a, b):
+    """Return whether dtype `a` is `b` or of the kind `b`, as np.issubdtype but with all our dtypes.
+
+    >>> issubdtype(bfloat16, np.floating), issubdtype(key_fry, prng_key)
+    (True, True)
+    """
+    if isinstance(b, ExtendedDType):
+        return a == b
+    a, b = _scalar_class(a), _scalar_class(b)
+    if a is bfloat16:  # NumPy's hierarchy does not know where it belongs
+        return b in (bfloat16, np.floating, np.inexact, np.number, np.generic)
+    return issubclass(a, b)
+
+
+def _scalar_class(x):
+    """Return the NumPy scalar class of a dtype, its name, a scalar class or a Python type."""
+    if isinstance(x, type) and issubclass(x, np.generic):
+        return x
+    return x.type if isinstance(x, ExtendedDType) else np.dtype(x).type
+
+
+def isdtype(dtype, kind):
+    """Return whether a dtype is of a kind.
+
+    Args:
+      dtype: anything np.dtype understands.
+      kind: a dtype; or 'bool', 'signed integer', 'unsigned integer', 'integral',
+        'real floating', 'complex floating' or 'numeric'; or a tuple of such.
+
+    Raises:
+      ValueError: a string that is neither a kind nor a dtype.
+      TypeError: something else that is no dtype.
+
+    >>> isdtype("bfloat16", ("integral", "real floating"))
+    True
+    """
+    members = set()
+    for k in kind if isinstance(kind, tuple) else (kind,):
+        try:
+            members |= KINDS.get(k) or {np.dtype(k)}
+        except TypeError:
+            error = ValueError if isinstance(k, str) else TypeError
+            known = f"one of {list(KINDS)}, a dtype, or a tuple of such"
+            raise error(f"Unrecognized kind={k!r}: expected {known}.") from None
+    return np.dtype(dtype) in members
+
+
+# ---- conversion to a kind -----------------------------------------------------------------------
+
+
+def to_numeric_dtype(dtype):
+    """Return int32 for bool, and any other dtype as it is."""
+    return np.dtype("int32") if dtype == BOOL else np.dtype(dtype)
+
+
+def to_inexact_dtype(dtype):
+    """Return the float dtype for an integer or bool, and any other dtype as it is.
+
+    >>> to_inexact_dtype("int8"), to_inexact_dtype("bfloat16")
+    (dtype('float32'), dtype(bfloat16))
+    """
+    dtype = np.dtype(dtype)
+    if dtype not in KINDS["integral"] and dtype != BOOL:
+        return dtype
+    return np.dtype("float64" if dtype.itemsize == 8 else "float32")
+
+
+def to_floating_dtype(dtype):
+    """Return the real float dtype: that of the parts, for a complex dtype."""
+    return finfo(to_inexact_dtype(dtype)).dtype
+
+
+def to_complex_dtype(dtype):
+    """Return the complex dtype that holds the values of `dtype`."""
+    wide = to_floating_dtype(dtype) == np.dtype("float64")
+    return np.dtype("complex128" if wide else "complex64")
+
+
+# ---- 32 or 64 bits ------------------------------------------------------------------------------
+
+_NARROW = {np.dtype(f"{kind}64"): np.dtype(f"{kind}32") for kind in ("int", "uint", "float")}
+_NARROW[np.dtype("complex128")] = np.dtype("complex64")
+
+
+def canonicalize_dtype(dtype, allow_extended_dtype=False):
     """Return `dtype` as np.dtype, narrowed from 64 to 32 bits unless x64 is enabled.
 
     >>> canonicalize_dtype(np.float64)
     dtype('float32')
     """
     if isinstance(dtype, ExtendedDType):
-        if not allow_extended_dtype:
-            raise ValueError(f"canonicalize_dtype called on the extended dtype {dtype}: pass "
-                             "allow_extended_dtype=True if that can happen.")  # fmt: skip
-        return dtype
+        if allow_extended_dtype:
+            return dtype
+        raise ValueError(f"canonicalize_dtype called on the extended dtype {dtype}.")
     try:
         dtype = np.dtype(dtype)
     except TypeError as error:
@@ -84,34 +217,14 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> DType:
     return dtype if current_flags().enable_x64 else _NARROW.get(dtype, dtype)
 
 
-def default_int_dtype() -> np.dtype:
-    """Return the dtype of Python ints."""
-    return canonicalize_dtype(np.int64)
+#: The dtypes of Python's ints, floats and complex numbers.
+default_int_dtype = functools.partial(canonicalize_dtype, np.int64)
+default_uint_dtype = functools.partial(canonicalize_dtype, np.uint64)
+default_float_dtype = functools.partial(canonicalize_dtype, np.float64)
+default_complex_dtype = functools.partial(canonicalize_dtype, np.complex128)
 
 
-def default_uint_dtype() -> np.dtype:
-    """Return the default unsigned dtype."""
-    return canonicalize_dtype(np.uint64)
-
-
-def default_float_dtype() -> np.dtype:
-    """Return the dtype of Python floats."""
-    return canonicalize_dtype(np.float64)
-
-
-def default_complex_dtype() -> np.dtype:
-    """Return the dtype of Python complex numbers."""
-    return canonicalize_dtype(np.complex128)
-
-
-def check_valid_dtype(dtype: DType) -> None:
-    """Raise TypeError unless arrays can have this dtype."""
-    if dtype not in VALID:
-        raise TypeError(f"Dtype {dtype} is not a valid JAX array type. Only arrays of numeric "
-                        "types are supported by JAX.")  # fmt: skip
-
-
-def check_user_dtype_supported(dtype: Any, fun_name: str = "") -> DType:
+def check_user_dtype_supported(dtype, fun_name=""):
     """Return the canonical form of a dtype that the user asked for.
 
     Args:
@@ -135,8 +248,7 @@ def check_user_dtype_supported(dtype: Any, fun_name: str = "") -> DType:
     if isinstance(dtype, type) and dtype in python_scalar_types:
         return canonicalize_dtype(dtype)
     if hasattr(dtype, "shape") and not isinstance(dtype, (type, np.dtype)):
-        raise ValueError("An array was passed as a dtype argument; instead of dtype=arr use "
-                         "dtype=arr.dtype.")  # fmt: skip
+        raise ValueError("An array was passed as a dtype: instead of dtype=arr use dtype=arr.dtype")
     found = np.dtype(dtype)
     if found not in VALID:
         where = f" in {fun_name}" if fun_name else ""
@@ -144,7 +256,7 @@ def check_user_dtype_supported(dtype: Any, fun_name: str = "") -> DType:
     return _narrow_explicit(found, fun_name)
 
 
-def _narrow_explicit(dtype: np.dtype, fun_name: str) -> np.dtype:
+def _narrow_explicit(dtype, fun_name):
     """Narrow a dtype that somebody wrote out, and tell them."""
     flags = current_flags()
     if flags.enable_x64 or flags.explicit_x64_dtypes == "allow" or dtype not in _NARROW:
@@ -152,18 +264,15 @@ def _narrow_explicit(dtype: np.dtype, fun_name: str) -> np.dtype:
     narrow = _NARROW[dtype]
     where = f" requested in {fun_name}" if fun_name else ""
     message = f"Explicitly requested dtype {dtype}{where} is not available"
+    advice = "For 64-bit dtypes, set the option jax_enable_x64 or the variable TINYJAX_ENABLE_X64."
     if flags.explicit_x64_dtypes == "error":
-        raise ValueError(f"{message}. To have 64-bit dtypes, set the jax_enable_x64 configuration "
-                         f"option, or use {narrow}.")  # fmt: skip
-    warnings.warn(
-        f"{message}, and will be truncated to dtype {narrow}. To have 64-bit dtypes, set the "
-        "jax_enable_x64 configuration option or the TINYJAX_ENABLE_X64 environment variable.",
-        stacklevel=_user_stacklevel(),
-    )
+        raise ValueError(f"{message}; use {narrow}. {advice}")
+    message += f", and will be truncated to dtype {narrow}. {advice}"
+    warnings.warn(message, stacklevel=_user_stacklevel())
     return narrow
 
 
-def _user_stacklevel() -> int:
+def _user_stacklevel():
     """Count the frames from our caller up to the first outside this package."""
     package = os.path.dirname(__file__) + os.sep
     level, frame = 1, sys._getframe(1)
@@ -172,68 +281,46 @@ def _user_stacklevel() -> int:
     return level
 
 
-# ---------------------------------------------------------------- Python scalars
+# ---- dtypes of values ---------------------------------------------------------------------------
 
 python_scalar_types = {bool, int, float, complex}
-python_scalar_dtypes = {
-    bool: BOOL,
-    int: np.dtype("int64"),
-    float: np.dtype("float64"),
-    complex: np.dtype("complex128"),
-}
-_SCALAR_KINDS = (
-    (bool, "bool"),
-    (int, "integral"),
-    (float, "real floating"),
-    (complex, "complex floating"),
-)
+_KIND_OF_SCALAR = {bool: "bool", int: "integral", float: "real floating"}
+_KIND_OF_SCALAR[complex] = "complex floating"
 
 
-def is_python_scalar(x: Any) -> bool:
-    """Return whether `x` is a plain bool, int, float or complex."""
-    return type(x) in python_scalar_types
-
-
-def scalar_type_to_dtype(typ: type, value: Any = None) -> np.dtype:
-    """Return the dtype of a Python scalar type; raise OverflowError if an int does not fit.
-
-    >>> scalar_type_to_dtype(int, 2**31)
-    Traceback (most recent call last):
-    OverflowError: Python int 2147483648 too large to convert to int32
-    """
-    dtype = canonicalize_dtype(python_scalar_dtypes[typ])
-    if typ is int and value is not None:
-        half = 1 << (8 * dtype.itemsize - 1)
-        if not -half <= value < half:
-            raise OverflowError(f"Python int {value} too large to convert to {dtype}")
-    return dtype
-
-
-def coerce_to_array(x: Any, dtype: Any = None) -> np.ndarray:
+def coerce_to_array(x, dtype=None):
     """Return a scalar or NumPy array as np.ndarray; Python scalars get our dtypes, not NumPy's.
+
+    Raises OverflowError for an int that does not fit.
 
     >>> coerce_to_array(1.5).dtype
     dtype('float32')
     """
     if dtype is None and type(x) in python_scalar_types:
-        dtype = scalar_type_to_dtype(type(x), x)
+        dtype = canonicalize_dtype(type(x))
+        if type(x) is int and not -1 <= x >> (8 * dtype.itemsize - 1) <= 0:  # all but the sign
+            raise OverflowError(f"Python int {x} too large to convert to {dtype}")
     return np.asarray(x, dtype)
 
 
-def scalar_type_of(x: Any) -> type:
+def scalar_type_of(x):
     """Return bool, int, float or complex: the kind of number in `x`.
 
     >>> scalar_type_of(np.int8(3))
     <class 'int'>
     """
-    found = dtype(x)
-    for typ, kind in _SCALAR_KINDS:
-        if found in KINDS[kind]:
-            return typ
-    raise TypeError(f"Invalid scalar value {x}")
+    found = _scalar_type(dtype(x))
+    if found is None:
+        raise TypeError(f"Invalid scalar value {x}")
+    return found
 
 
-def dtype(x: Any) -> DType:
+def _scalar_type(dtype):
+    """Return bool, int, float or complex for a dtype of that kind, None for others."""
+    return next((t for t, kind in _KIND_OF_SCALAR.items() if dtype in KINDS[kind]), None)
+
+
+def dtype(x):
     """Return the canonical dtype of a value, a dtype, its name, or a scalar class.
 
     Raises:
@@ -246,34 +333,29 @@ def dtype(x: Any) -> DType:
         raise ValueError("Invalid argument to dtype: None.")
     scalar_type = x if isinstance(x, type) else type(x)
     if scalar_type in python_scalar_types:
-        return canonicalize_dtype(python_scalar_dtypes[scalar_type])
-    if isinstance(x, (str, np.dtype)) or (isinstance(x, type) and issubclass(x, np.generic)):
-        written = np.dtype(x)
-        _check_has_dtype(x, written)
-        return _narrow_explicit(written, "dtype")
-    found = getattr(x, "dtype", None)
+        return canonicalize_dtype(scalar_type)
+    written = isinstance(x, (str, np.dtype)) or (isinstance(x, type) and issubclass(x, np.generic))
+    found = np.dtype(x) if written else getattr(x, "dtype", None)
     if not isinstance(found, (np.dtype, ExtendedDType)):
         try:
             found = np.result_type(x)
         except TypeError as error:
             raise TypeError(f"Cannot determine dtype of {x}") from error
-    _check_has_dtype(x, found)
-    if hasattr(x, "weak_type"):  # an array of ours: once made, it keeps its 64 bits
+    if isinstance(found, ExtendedDType):
         return found
-    return canonicalize_dtype(found, allow_extended_dtype=True)
+    if found not in VALID:
+        what = f"Value '{x}' with dtype {found} is not a valid JAX array type."
+        raise TypeError(f"{what} Only arrays of numeric types are supported by JAX.")
+    if written:
+        return _narrow_explicit(found, "dtype")
+    # An array of ours, once made, keeps its 64 bits.
+    return found if hasattr(x, "weak_type") else canonicalize_dtype(found)
 
 
-def _check_has_dtype(x: Any, found: DType) -> None:
-    """Raise TypeError unless `found`, the dtype of `x`, is one of ours."""
-    if not isinstance(found, ExtendedDType) and found not in VALID:
-        raise TypeError(f"Value '{x}' with dtype {found} is not a valid JAX array type. Only "
-                        "arrays of numeric types are supported by JAX.")  # fmt: skip
+# ---- promotion ----------------------------------------------------------------------------------
 
 
-# ---------------------------------------------------------------- promotion
-
-
-def promote_types(a: Any, b: Any) -> np.dtype:
+def promote_types(a, b):
     """Return the dtype that mixing two dtypes gives; int, float and complex count as weak.
 
     >>> promote_types("int32", "float16"), promote_types("uint8", int)
@@ -285,11 +367,10 @@ def promote_types(a: Any, b: Any) -> np.dtype:
     return np.dtype(least_upper_bound(strict, flags.enable_x64, *nodes))
 
 
-#: Results of lattice_result_type by flags, dtypes and weak types.
-_memo: dict[tuple, tuple[DType, bool]] = {}
+_memo: dict[tuple, tuple] = {}  # results of lattice_result_type by flags, dtypes and weak types
 
 
-def lattice_result_type(*args: Any) -> tuple[DType, bool]:
+def lattice_result_type(*args):
     """Return the dtype and weak type that mixing the arguments gives.
 
     Args:
@@ -308,50 +389,40 @@ def lattice_result_type(*args: Any) -> tuple[DType, bool]:
         a, b = args
         key = (x64, promotion, a.dtype, a.weak_type, b.dtype, b.weak_type)
     except (ValueError, AttributeError):
-        pairs = map(_dtype_and_weak_type, args)
-        key = (x64, promotion, *itertools.chain.from_iterable(pairs))
+        key = (x64, promotion, *itertools.chain(*map(_dtype_and_weak_type, args)))
     return _memo.get(key) or _mix(key)
 
 
-def _mix(key: tuple) -> tuple[DType, bool]:
+def _mix(key):
     """Compute and remember the result for one key of _memo."""
     x64, promotion, *operands = key
-    dtypes, weak = operands[::2], operands[1::2]
-    standard = promotion == "standard"
+    dtypes, weak, strict = operands[::2], operands[1::2], promotion == "strict"
     weak_result = all(weak)
     if len(dtypes) == 1 or (len(set(dtypes)) == 1 and not weak_result):
         # PRNG keys, which the lattice does not know, take this path too.
         found = _memo[key] = dtypes[0], weak_result
         return found
-    if weak_result and standard:
-        # A weak value may be narrow (a weak int8, by a cast), so here its dtype counts.
-        result = least_upper_bound(not standard, x64, *dict.fromkeys(dtypes))
-    else:
-        nodes = dict.fromkeys(_weak_node(d) if w else d for d, w in zip(dtypes, weak))
-        result = least_upper_bound(not standard, x64, *nodes)
-        weak_result = is_weak(result)
+    nodes = [_scalar_type(d) if w else d for d, w in zip(dtypes, weak)]
+    if weak_result and not strict:
+        nodes = dtypes  # a weak value may be narrow (a weak int8, by a cast): its dtype counts
+    result = least_upper_bound(strict, x64, *dict.fromkeys(nodes))
+    weak_result = weak_result if nodes is dtypes else is_weak(result)
     found = dtype(result), weak_result and result != BOOL
     if is_weak(result) or found[0] == result:  # else the user is warned of narrowing, every time
         _memo[key] = found
     return found
 
 
-def _dtype_and_weak_type(x: Any) -> tuple[DType, bool]:
+def _dtype_and_weak_type(x):
     """Return one operand's dtype, and whether it adapts to the others."""
-    if type(x) in python_scalar_types:
-        return canonicalize_dtype(python_scalar_dtypes[type(x)]), type(x) is not bool
     weak = getattr(x, "weak_type", None)
     if weak is not None:
         return x.dtype, bool(weak)
-    return dtype(x), any(x is t for t in WEAK)
+    adapts = type(x) in python_scalar_types and type(x) is not bool
+    return dtype(x), adapts or any(x is t for t in WEAK)
 
 
-def _weak_node(dtype: np.dtype) -> type:
-    """Return the weak type of a dtype's kind."""
-    return next(t for t, kind in _SCALAR_KINDS if dtype in KINDS[kind])
-
-
-def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
+def result_type(*args, return_weak_type_flag=False):
     """Return the dtype that mixing the arguments gives; see lattice_result_type.
 
     Weak results get the default width of their kind, and None stands for the default float.
@@ -364,20 +435,14 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
     """
     if not args:
         raise ValueError("at least one array or dtype is required")
-    found, weak = lattice_result_type(*(default_float_dtype() if x is None else x for x in args))
-    if weak:
-        found = _default_of_kind(found)
+    found, weak = lattice_result_type(*[default_float_dtype() if x is None else x for x in args])
+    if weak:  # the default of the same kind
+        wide = np.dtype("uint64") if found in UNSIGNED else _scalar_type(found)
+        found = canonicalize_dtype(wide)
     return (found, weak) if return_weak_type_flag else found
 
 
-def _default_of_kind(dtype: np.dtype) -> np.dtype:
-    """Return the default dtype of the same kind."""
-    if dtype in UNSIGNED:
-        return default_uint_dtype()
-    return canonicalize_dtype(_weak_node(dtype))
-
-
-def safe_to_cast(x: Any, to: Any) -> bool:
+def safe_to_cast(x, to):
     """Return whether mixing `x` into an array with the dtype of `to` leaves that dtype unchanged.
 
     >>> safe_to_cast("int16", "float32"), safe_to_cast("float32", "int16")
@@ -385,14 +450,3 @@ def safe_to_cast(x: Any, to: Any) -> bool:
     """
     target = dtype(to)
     return dtype(x) == target or result_type(x, target) == target
-
-
-def jax_dtype(obj: Any, *, align: bool = False, copy: bool = False) -> DType:
-    """Return np.dtype(obj), with our defaults for None, int, float and complex."""
-    if isinstance(obj, ExtendedDType):
-        return obj
-    if obj is None:
-        return default_float_dtype()
-    if isinstance(obj, type) and obj in python_scalar_types:
-        return canonicalize_dtype(obj)
-    return np.dtype(obj, align=align, copy=copy)

@@ -13,28 +13,22 @@ left of the arrays' types of their kind, so mixing with them changes the kind, n
 """
 
 import functools
-from typing import Any
+import itertools
 
 import ml_dtypes
 import numpy as np
 
-Node = Any  # a np.dtype; or int, float, complex for the weak types
-
 BOOL = np.dtype(bool)
-UNSIGNED: list[np.dtype] = [np.dtype(f"uint{n}") for n in (8, 16, 32, 64)]
-SIGNED: list[np.dtype] = [np.dtype(f"int{n}") for n in (8, 16, 32, 64)]
-FLOATS: list[np.dtype] = [
-    np.dtype(t) for t in (ml_dtypes.bfloat16, "float16", "float32", "float64")
-]
+UNSIGNED = [np.dtype(f"uint{n}") for n in (8, 16, 32, 64)]
+SIGNED = [np.dtype(f"int{n}") for n in (8, 16, 32, 64)]
+FLOATS: list[np.dtype] = [np.dtype(t) for t in (ml_dtypes.bfloat16, "f2", "f4", "f8")]
 COMPLEX: list[np.dtype] = [np.dtype("complex64"), np.dtype("complex128")]
-u8, u16, u32, u64 = UNSIGNED
-i8, i16, i32, i64 = SIGNED
-bf16, f16, f32, f64 = FLOATS
-c64, c128 = COMPLEX
+(u8, u16, u32, u64), (i8, i16, i32, i64) = UNSIGNED, SIGNED
+(bf16, f16, f32, f64), (c64, c128) = FLOATS, COMPLEX
 WEAK = (int, float, complex)
 
 
-def is_weak(node: Node) -> bool:
+def is_weak(node):
     """Return whether a node is a weak type (not `in WEAK`: dtype('float64') == float)."""
     return isinstance(node, type)
 
@@ -43,62 +37,41 @@ class TypePromotionError(ValueError):
     """These dtypes do not mix."""
 
 
-def _standard(x64: bool) -> dict[Node, list[Node]]:
-    """Return each node's neighbours on the right, when dtypes mix freely."""
-    return {
-        BOOL: [int],
-        int: [u8, i8],
-        u8: [u16, i16],
-        u16: [u32, i32],
+def _standard(x64):
+    """Return the paths through the lattice from left to right, when dtypes mix freely."""
+    return [
+        (BOOL, int, u8, u16, u32, u64, float, bf16, f32, f64, c128),
+        (int, i8, i16, i32, i64, float, f16, f32, c64, c128),
+        (float, complex, c64),
+        (u8, i16),
+        (u16, i32),
         # Without x64 nothing 64 bits wide may come of narrower operands; only this step would.
-        u32: [u64, i64 if x64 else i32],
-        u64: [float],
-        i8: [i16],
-        i16: [i32],
-        i32: [i64],
-        i64: [float],
-        float: [bf16, f16, complex],
-        bf16: [f32],
-        f16: [f32],
-        f32: [f64, c64],
-        f64: [c128],
-        complex: [c64],
-        c64: [c128],
-        c128: [],
-    }
+        (u32, i64 if x64 else i32),
+    ]
 
 
-def _strict() -> dict[Node, list[Node]]:
-    """Return the neighbours when only weak types may adapt."""
-    weak: dict[Node, list[Node]] = {
-        int: [float, *UNSIGNED, *SIGNED],
-        float: [complex, *FLOATS],
-        complex: COMPLEX,
-    }
-    strong = [BOOL, *UNSIGNED, *SIGNED, *FLOATS, *COMPLEX]
-    return {**weak, **{dtype: [] for dtype in strong}}
+def _strict():
+    """Return the paths when only weak types may adapt."""
+    weak_and_strong = [*itertools.product([int], UNSIGNED + SIGNED)]
+    weak_and_strong += [*itertools.product([float], FLOATS), *itertools.product([complex], COMPLEX)]
+    return [(BOOL,), WEAK, *weak_and_strong]
 
 
-def _reachable(lattice: dict[Node, list[Node]]) -> dict[Node, set[Node]]:
-    """Return, for each node, itself and everything right of it: its upper bounds."""
-    bounds: dict[Node, set[Node]] = {}
-
-    def visit(node: Node) -> set[Node]:
-        if node not in bounds:
-            bounds[node] = {node}.union(*map(visit, lattice[node]))
-        return bounds[node]
-
-    for node in lattice:
-        visit(node)
+def _upper_bounds(paths):
+    """Return, for each node, itself and everything right of it."""
+    bounds = {node: {node} for path in paths for node in path}
+    for _ in bounds:  # as often as the longest way has steps
+        for left, right in itertools.chain(*map(itertools.pairwise, paths)):
+            bounds[left] |= bounds[right]
     return bounds
 
 
-_STANDARD = {x64: _reachable(_standard(x64)) for x64 in (False, True)}
-_STRICT = _reachable(_strict())
+_STANDARD = {x64: _upper_bounds(_standard(x64)) for x64 in (False, True)}
+_STRICT = _upper_bounds(_strict())
 
 
 @functools.lru_cache(1024)
-def least_upper_bound(strict: bool, x64: bool, *nodes: Node) -> Node:
+def least_upper_bound(strict, x64, *nodes):
     """Return the least node that all `nodes` lead to.
 
     Raises:
@@ -112,11 +85,11 @@ def least_upper_bound(strict: bool, x64: bool, *nodes: Node) -> Node:
     for node in nodes:
         if node not in bounds:
             raise ValueError(f"dtype={node} is not a valid dtype for JAX type promotion.")
-    common = set.intersection(*(bounds[node] for node in nodes))
+    common = set.intersection(*[bounds[node] for node in nodes])
     for node in common:
         if common <= bounds[node]:
             return node
-    names = ", ".join(f"weak {n.__name__}" if is_weak(n) else str(n) for n in nodes)
+    names = ", ".join([f"weak {n.__name__}" if is_weak(n) else str(n) for n in nodes])
     raise TypePromotionError(
         f"Input dtypes ({names}) have no available implicit dtype promotion path when "
         "jax_numpy_dtype_promotion=strict. Cast the inputs to the dtype you want, for example "
