@@ -11,6 +11,7 @@ from tinyjax.compiler.kernel import Place
 from tinyjax.compiler.passes import prepare
 from tinyjax.compiler.words import code_of
 from tinyjax.core import Literal, memo
+from tinyjax.primitives.rules import Elementwise
 
 MAX_LOOP_EQUATIONS = 200  # a longer body is compiled on its own, and the loop runs in Python
 
@@ -213,7 +214,19 @@ def updates_in_place(item, old, new, lazy):
         return not any(reads(v, old, lazy) for v in eqn.invars[1:])
     if type(item) is not Nest or item.mode != "map" or item.shape != old.aval.shape:
         return False
-    return not any(v is not old and reads(v, old, lazy) for eqn in item.eqns for v in eqn.invars)
+    return not any(
+        reads(v, old, lazy) and not (v is old and pointwise(eqn))
+        for eqn in item.eqns
+        for v in eqn.invars
+    )
+
+
+POINTWISE = {"select_n", "clamp", "convert_element_type", "add_any", "copy", "stop_gradient"}
+
+
+def pointwise(eqn):
+    """Whether an equation reads its operands only where it writes (a gather does not)."""
+    return isinstance(eqn.primitive, Elementwise) or eqn.primitive.name in POINTWISE
 
 
 def reads(atom, var, lazy):
