@@ -32,6 +32,8 @@ DTYPES = {
     "f64": np.float64,
     **{f"{s}{b}": np.dtype(f"{s}{b // 8}") for s in "iu" for b in (8, 16, 32, 64)},
     "f16": np.float16,
+    "c64": np.complex64,
+    "c128": np.complex128,
     "bf16": bfloat16,
 }
 

@@ -14,10 +14,11 @@ A nest runs over one shape and is of one mode:
 """
 
 from tinyjax.compiler.index import HASHES, IN_PIECES, ZERO, moves, read, same, tokens
-from tinyjax.compiler.words import COSTLY, code_of, printable
+from tinyjax.compiler.words import COSTLY, PARTS, code_of, printable
 from tinyjax.core import Literal
 
 MAX_EQUATIONS = 60
+FEW_COMPLEX = 1024  # complex numbers that are added up one by one; more are NumPy's
 
 # ---- items --------------------------------------------------------------------------------------
 
@@ -122,6 +123,9 @@ def is_reduction(eqn):
     if eqn.primitive.name not in REDUCTIONS or not known_dtypes(eqn) or not eqn.params["axes"]:
         return False
     code, axes = code_of(eqn.invars[0].aval.dtype), eqn.params["axes"]
+    if code in PARTS:
+        count = eqn.invars[0].aval.size // max(eqn.outvars[0].aval.size, 1)
+        return eqn.primitive.name == "reduce_sum" and count <= FEW_COMPLEX
     rank = len(eqn.invars[0].aval.shape)
     if eqn.primitive.name.startswith("arg"):
         return code not in ("bool", "f16", "bf16") and (rank == 1 or axes == (rank - 1,))
@@ -138,7 +142,7 @@ def is_copy(eqn):
         code = code_of(eqn.outvars[0].aval.dtype)
         if name == "scatter":
             return known_dtypes(eqn) and eqn.params["update_jaxpr"] is None
-        return known_dtypes(eqn) and code not in ("bool", "f16", "bf16")
+        return known_dtypes(eqn) and code not in ("bool", "f16", "bf16", *PARTS)
     if name == "dynamic_update_slice":
         return known_dtypes(eqn) and all(v.aval.dtype.kind in "iu" for v in eqn.invars[2:])
     return name in COPIES and known_dtypes(eqn)

@@ -148,7 +148,7 @@ class Kernel:
 
     def is_size(self, value):
         """Whether a number is a size of the program."""
-        return not isinstance(value, np.bool_) and value in self.known_sizes
+        return not isinstance(value, (np.bool_, np.complexfloating)) and value in self.known_sizes
 
     # lines
 

@@ -4,6 +4,8 @@ The result is a `Program`: the same language, without nested calls and without c
 inside it (they become operands).
 """
 
+from collections import Counter
+
 import numpy as np
 
 from tinyjax.array import Array
@@ -27,7 +29,7 @@ def prepare(jaxpr):
     flat = Flattener()
     env = dict(zip(jaxpr.invars, jaxpr.invars, strict=True))
     outvars = flat.inline(jaxpr, env, region=0)
-    eqns = drop_dead(flat.eqns, outvars)
+    eqns = drop_dead(turn_products(flat.eqns, outvars), outvars)
     used = {v for eqn in eqns for v in eqn.invars} | set(outvars)
     consts = {v: x for v, x in flat.consts.items() if v in used}
     return Program(*lower_keys(jaxpr.invars, consts, eqns, outvars))
@@ -160,6 +162,27 @@ def folded(eqn, invars):
     with np.errstate(all="ignore"):
         value = np.asarray(prim.impl(*[np.asarray(v.val) for v in invars], **eqn.params))
     return Literal(Array(value, eqn.outvars[0].aval.weak_type, literal=True))
+
+
+# ---- products -----------------------------------------------------------------------------------
+
+
+def turn_products(eqns, outvars):
+    """A transposed matrix product is the product of its operands in the other order."""
+    uses = Counter(v for eqn in eqns for v in eqn.invars if isinstance(v, Var))
+    uses.update(v for v in outvars if isinstance(v, Var))
+    made = {eqn.outvars[0]: eqn for eqn in eqns if eqn.primitive.name == "dot_general"}
+    turned = {}
+    for eqn in eqns:
+        product = made.get(eqn.invars[0]) if eqn.primitive.name == "transpose" else None
+        if product is None or uses[product.outvars[0]] > 1 or len(eqn.outvars[0].aval.shape) != 2:
+            continue
+        (left, right), batch = product.params["dimension_numbers"]
+        if batch[0] or len(product.invars[0].aval.shape) - len(left) != 1:
+            continue
+        params = product.params | {"dimension_numbers": ((right, left), batch)}
+        turned[eqn] = JaxprEqn(product.primitive, product.invars[::-1], params, eqn.outvars)
+    return [turned.get(eqn, eqn) for eqn in eqns]
 
 
 # ---- dead code ----------------------------------------------------------------------------------

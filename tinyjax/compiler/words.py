@@ -14,7 +14,10 @@ CODES = {
     "float64": "f64",
     **{f"int{n}": f"i{n}" for n in (8, 16, 32, 64)},
     **{f"uint{n}": f"u{n}" for n in (8, 16, 32, 64)},
+    "complex64": "c64",
+    "complex128": "c128",
 }
+PARTS = {"c64": "f32", "c128": "f64"}
 
 
 def code_of(dtype):
@@ -32,6 +35,9 @@ def literal(value, code):
     if code == "bool":
         return "True" if value else "False"
     kind = inside(code)
+    if code in PARTS:
+        part = PARTS[code]
+        return f"complex_of({literal(value.real, part)}, {literal(value.imag, part)})"
     if kind[0] != "f":
         return f"{kind}({int(value)})"
     x = (np.float32 if kind == "f32" else np.float64)(value)
@@ -66,6 +72,8 @@ def by_type(is_float=None, is_int=None, is_bool=None):
 
 def one(code):
     """The number 1."""
+    if code in PARTS:
+        return f"{code}({one(PARTS[code])})"
     return f"{inside(code)}(1{'.0' if 'f' in code else ''})"
 
 
@@ -111,6 +119,10 @@ PLAIN = {
     "clz": call("clz"),
     "is_finite": call("is_finite"),
     "abs": call("abs"),
+    "real": call("real"),
+    "imag": call("imag"),
+    "conj": lambda code, x: f"conj({x})" if code in PARTS else None,
+    "complex": call("complex_of"),
 }
 # primitives whose name is the word
 # fmt: off
@@ -124,11 +136,20 @@ for _name in ["sign", "floor", "ceil", "nextafter", *MATHS]:
     if _name in WORDS:
         PLAIN[_name] = call(_name)
 
+# What kernels know of complex numbers; the rest is NumPy's.
+# fmt: off
+OF_COMPLEX = {
+    "neg", "add", "add_any", "sub", "mul", "div", "square", "copy", "copy_p", "abs", "real", "imag",
+    "conj", "complex", "eq", "ne", "select_n", "exp", "log", "sin", "cos", "convert_element_type",
+}
+# fmt: on
 COSTLY = {*MATHS, "tan", "div", "rem", "rsqrt", "integer_pow"}
 
 
 def convert(source, target, x):
     """A number at another dtype."""
+    if source in PARTS or target in PARTS:
+        return f"{target}({x})" if target in PARTS else None
     if "f" in source and "f" in target:
         if target in ("f16", "bf16"):
             return None if source == "f64" else x  # rounded below; from f64 it would round twice
@@ -157,6 +178,8 @@ def expression(eqn, operands):
     codes = [code_of(v.aval.dtype) for v in eqn.invars]
     out = code_of(eqn.outvars[0].aval.dtype)
     if None in codes or out is None:
+        return None
+    if any(c in PARTS for c in (*codes, out)) and name not in OF_COMPLEX:
         return None
     text = raw_expression(eqn, name, codes, out, operands)
     if text is not None and out in ("f16", "bf16") and name not in EXACT_IN_HALF:
