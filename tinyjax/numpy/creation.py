@@ -8,7 +8,7 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.array import Array, is_arraylike, lift
 from tinyjax.avals import Value
-from tinyjax.core import Tracer
+from tinyjax.core import EVAL, Tracer, current_trace
 from tinyjax.numpy.checks import check_arraylike, concrete_or_error, ensure_arraylike
 from tinyjax.numpy.promotion import to_shape
 from tinyjax.primitives.linear import canonicalize_shape, convert
@@ -220,7 +220,10 @@ def filled(name, value, shape, dtype):
     """zeros and ones."""
     check_shape_tuple(name, shape, dtype)
     dtype = dtypes.check_user_dtype_supported(float if dtype is None else dtype, name)
-    return lax.full(shape_of(shape), value, dtype)
+    shape = shape_of(shape)
+    if current_trace() is EVAL and isinstance(dtype, np.dtype):
+        return Array(np.full(shape, value, dtype))
+    return lax.full(shape, value, dtype)
 
 
 def zeros(shape, dtype=None, *, device=None):

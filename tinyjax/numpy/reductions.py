@@ -9,7 +9,7 @@ from tinyjax.numpy.checks import check_out, check_where, ensure_arraylike, stati
 from tinyjax.numpy.promotion import const, promote_dtypes_numeric, to_shape
 from tinyjax.numpy.selection import _where
 from tinyjax.numpy.subprogram import subprogram
-from tinyjax.primitives.linear import canonicalize_axis
+from tinyjax.primitives.linear import canonicalize_axis, convert
 
 # ---- the machinery ------------------------------------------------------------------------------
 
@@ -46,7 +46,7 @@ class Reduction:
             )
         result_dtype = self.result_dtype(a, dtype, promote_integers)
         computed = upcast_f16(result_dtype) if upcast else result_dtype
-        a = lax.convert_element_type(a, computed)
+        a = convert(a, computed)
         if where is not None:
             a = _where(where, a, start_value(a, self.init))
         result = self.collective(a, (*axes, *named)) if named else self.reduce_axes(a, axes)
@@ -59,7 +59,7 @@ class Reduction:
             result = self.op(initial, result)
         if keepdims:
             result = lax.expand_dims(result, axes)
-        return lax.convert_element_type(result, result_dtype)
+        return convert(result, result_dtype)
 
     def result_dtype(self, a, dtype, promote_integers):
         """The dtype of the result."""
@@ -241,7 +241,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None):
         computed = result_dtype = dtypes.check_user_dtype_supported(dtype, "mean")
     count = count_elements(a, axis, keepdims, where, computed)
     total = sum(a, axis, dtype=computed, keepdims=keepdims, where=where)
-    return lax.convert_element_type(lax.div(total, count), result_dtype)
+    return convert(lax.div(total, count), result_dtype)
 
 
 def count_elements(a, axis, keepdims, where, dtype):
