@@ -1,4 +1,4 @@
-"""Loops whose steps read a carried array elsewhere than they write it: compiled, eager and JAX's."""
+"""Loops whose steps read a carried array elsewhere than they write it: compiled and eager."""
 
 import jax
 import numpy as np

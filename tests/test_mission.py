@@ -114,7 +114,8 @@ SNIPPETS = {
         failing(lambda: f(2), "bool")
         g = jit(f.__wrapped__, static_argnums=0)
         print(g(2), g(5))
-        print(lax.cond(True, lambda x: x + 1, lambda x: x - 1, 5), lax.fori_loop(0, 5, lambda i, x: x + i, 0))
+        print(lax.cond(True, lambda x: x + 1, lambda x: x - 1, 5))
+        print(lax.fori_loop(0, 5, lambda i, x: x + i, 0))
         print(lax.while_loop(lambda x: x < 100, lambda x: x * 2, 1))
         print(lax.scan(lambda c, x: (c + x, c * x), 0.0, jnp.arange(4.0)))
     """,
@@ -151,8 +152,9 @@ SNIPPETS = {
         key, subkey = random.split(key)
         print(key, subkey, random.normal(subkey, (1,)))
         print(random.split(key, 3)); print(random.uniform(random.PRNGKey(7), (3,)))
-        print(random.randint(key, (4,), 0, 10), random.permutation(key, 5), random.bernoulli(key, 0.5, (3,)))
-        print(random.fold_in(key, 3), random.bits(key, (2,)), random.choice(key, jnp.arange(5), (2,)))
+        print(random.randint(key, (4,), 0, 10), random.permutation(key, 5))
+        print(random.bernoulli(key, 0.5, (3,)), random.choice(key, jnp.arange(5), (2,)))
+        print(random.fold_in(key, 3), random.bits(key, (2,)))
     """,
     "jaxpr": """
         print(jax.make_jaxpr(lambda x: jnp.sin(x) * 2 + x)(jnp.ones(3)))
@@ -167,7 +169,8 @@ SNIPPETS = {
         def loss(w, b, x):
             return jnp.sum((w * x + b) ** 2)
         x = jnp.arange(3.0)
-        print(grad(loss)(1.0, 2.0, x), grad(loss, argnums=1)(1.0, 2.0, x), grad(loss, (0, 1))(1.0, 2.0, x))
+        print(grad(loss)(1.0, 2.0, x), grad(loss, argnums=1)(1.0, 2.0, x))
+        print(grad(loss, (0, 1))(1.0, 2.0, x))
         print(jax.value_and_grad(loss)(1.0, 2.0, x))
         print(grad(lambda x: (x**2, x + 1), has_aux=True)(3.0))
         print(jax.jacobian(lambda x: x**2)(x), jax.hessian(lambda x: (x**3).sum())(x[:2]))

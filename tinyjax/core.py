@@ -5,7 +5,9 @@ its own tracers among the operands hands it on to its parent; at the bottom Eval
 StageTrace records instead: what it records is a jaxpr.
 """
 
+from collections.abc import Callable
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +38,11 @@ class Primitive:
     kernel                                              how the compiler prints it (compiler/)
     """
 
+    type: Callable[..., Any]  # the rules; jvp and linearize are completed in transforms/ad.py
+    linearize: Callable[..., Any]
+    jvp: Callable[..., Any]
+    linear_part: Callable[..., Any]
+
     multi = high = collective = callables = bilinear = reverse_only = effectful = False
     dce = eager = kernel = lower = None
     hidden: tuple = ()  # parameters that jaxprs do not print
@@ -50,6 +57,13 @@ class Primitive:
     def bind(self, *args, **params):
         """Hand the operation to the current trace."""
         return _current.get().process(self, args, params)
+
+    def weak_result(self, args, params):
+        """Whether an eager result is weakly typed: all operands are, and the type rule agrees."""
+        if not args or not all(a.weak_type for a in args):
+            return False
+        out = self.type(*[a.aval for a in args], **params)
+        return bool((out[0] if self.multi and out else out).weak_type)
 
     def shown_params(self, params):
         """(name, value) pairs in the order in which a jaxpr prints them."""
@@ -215,20 +229,6 @@ class EvalTrace(Trace):
 EVAL = EvalTrace()
 _current = ContextVar("trace", default=EVAL)  # a new thread starts with EVAL
 current_trace = _current.get
-
-
-def weak_result(prim, args, params):
-    """Whether an eager result is weakly typed: all operands are, and the type rule agrees."""
-    for a in args:
-        if not a.weak_type:
-            return False
-    if not args:
-        return False
-    out = prim.type(*[a.aval for a in args], **params)
-    return bool((out[0] if prim.multi and out else out).weak_type)
-
-
-Primitive.weak_result = weak_result
 
 
 # ---- jaxprs -------------------------------------------------------------------------------------

@@ -207,7 +207,14 @@ IDENTITIES = [
         for e, m in FORMATS
         for d in (F, np.float16, BF)
     ],
-    Case("bitcast same size", "bitcast_convert_type", bits_as(np.int32), (X,), diff=(0,), order2=False),
+    Case(
+        "bitcast same size",
+        "bitcast_convert_type",
+        bits_as(np.int32),
+        (X,),
+        diff=(0,),
+        order2=False,
+    ),
     Case("bitcast to bytes", "bitcast_convert_type", bits_as(np.uint8), (X,)),
     Case("bitcast to halves", "bitcast_convert_type", bits_as(BF), (X,)),
     Case("bitcast scalar", "bitcast_convert_type", bits_as(np.uint16), (SCALAR,)),
