@@ -1,47 +1,110 @@
 """checkpoint (remat): trade memory for work by computing the forward pass again."""
 
 import functools
+from types import SimpleNamespace
 
-from tinyjax.core import memo, run
+from tinyjax.core import Literal, memo, run
 from tinyjax.transforms.call import Call, fill
 from tinyjax.transforms.flat import lift_args, wraps
 from tinyjax.transforms.loops import trace_fun
 from tinyjax.transforms.programs import linearize_jaxpr
-from tinyjax.transforms.stage import dce, stage_closed
+from tinyjax.transforms.stage import dce, stage_closed, used_inputs
 from tinyjax.tree_util import tree_flatten, tree_unflatten
 from tinyjax.util import split_list, take
 
+# ---- what may be kept ---------------------------------------------------------------------------
+
+
+def everything_saveable(prim, *avals, **params):
+    """Keep all intermediate values."""
+    return True
+
+
+def nothing_saveable(prim, *avals, **params):
+    """Keep none, as without a policy."""
+    return False
+
+
+def dots_saveable(prim, *avals, **params):
+    """Keep the results of matrix products, which are expensive."""
+    return prim.name == "dot_general"
+
+
+def dots_with_no_batch_dims_saveable(prim, *avals, **params):
+    """Keep the results of matrix products that are not batches of products."""
+    return prim.name == "dot_general" and not any(params["dimension_numbers"][1])
+
+
+checkpoint_policies = SimpleNamespace(
+    everything_saveable=everything_saveable,
+    nothing_saveable=nothing_saveable,
+    dots_saveable=dots_saveable,
+    checkpoint_dots=dots_saveable,
+    dots_with_no_batch_dims_saveable=dots_with_no_batch_dims_saveable,
+    checkpoint_dots_with_no_batch_dims=dots_with_no_batch_dims_saveable,
+)
+
+# ---- the card -----------------------------------------------------------------------------------
+
 
 class Checkpoint(Call):
-    """remat2[jaxpr] *operands: a call whose only residuals are its operands.
+    """remat2[jaxpr] *operands: a call whose only residuals are its operands, and what the policy
+    allows.
 
     No pass may inline it or share equations between its forward and its recomputation.
     """
 
-    def linearize(self, nz, *xs, jaxpr, **params):
-        forward, push_jaxpr, out_nz = checkpoint_parts(jaxpr, tuple(nz))
-        outs = self.bind(*xs, jaxpr=forward, **params)
+    def linearize(self, nz, *xs, jaxpr, policy, **params):
+        forward, push_jaxpr, out_nz = checkpoint_parts(jaxpr, tuple(nz), policy)
+        outs = self.bind(*xs, jaxpr=forward, policy=policy, **params)
+        outs, kept = split_list(outs, len(out_nz))
 
         def push(*ts):
-            again = self.bind(*xs, *take(ts, nz), jaxpr=push_jaxpr, **params)
+            again = self.bind(*xs, *kept, *take(ts, nz), jaxpr=push_jaxpr, policy=policy, **params)
             return fill(again, out_nz, outs)
 
         return outs, push
 
 
 @memo
-def checkpoint_parts(jaxpr, nz):
-    """-> forward program, linear program that runs the forward again, mask of nonzero tangents."""
-    parts, n = linearize_jaxpr(jaxpr, nz), len(jaxpr.outvars)
+def checkpoint_parts(jaxpr, nz, policy):
+    """-> forward program, whose last outputs are what is kept; linear program that runs the rest
+    again; mask of nonzero tangents."""
+    parts, n = linearize_jaxpr(jaxpr, nz), len(nz)
+    program = parts.forward
+    allowed = [
+        v
+        for eqn in program.eqns
+        for v in eqn.outvars
+        if policy and policy(eqn.primitive, *[x.aval for x in eqn.invars], **eqn.params)
+    ]
 
     def push(*args):
-        xs, ts = split_list(args, len(nz))
-        pool = xs + run(parts.forward, *xs)
+        xs, values, ts = split_list(args, n, len(allowed))
+        pool = xs + run_rest(program, xs, dict(zip(allowed, values)))
         return run(parts.linear, *[pool[i] for i in parts.residuals], *ts)
 
-    forward = dce(parts.forward, [i < n for i in range(len(parts.forward.outvars))])
-    avals = [*jaxpr.in_avals, *take(jaxpr.in_avals, nz)]
-    return forward, stage_closed(push, avals), parts.nz
+    avals = [*jaxpr.in_avals, *[v.aval for v in allowed], *take(jaxpr.in_avals, nz)]
+    push_jaxpr = stage_closed(push, avals)
+    used = used_inputs(push_jaxpr)[n : n + len(allowed)]
+    xs, values, ts = split_list(push_jaxpr.invars, n, len(allowed))
+    outvars = program.outvars[: len(jaxpr.outvars)] + take(allowed, used)
+    forward = dce(program.replace(outvars=outvars))
+    return forward, push_jaxpr.replace(invars=xs + take(values, used) + ts), parts.nz
+
+
+def run_rest(jaxpr, xs, known):
+    """The outputs of a program some of whose intermediate values are known."""
+    env = dict(zip(jaxpr.constvars, jaxpr.consts)) | dict(zip(jaxpr.invars, xs)) | known
+
+    def read(atom):
+        return atom.array if isinstance(atom, Literal) else env[atom]
+
+    for eqn in jaxpr.eqns:
+        if not all(v in known for v in eqn.outvars):
+            out = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
+            env |= dict(zip(eqn.outvars, out if eqn.primitive.multi else [out])) | known
+    return list(map(read, jaxpr.outvars))
 
 
 checkpoint_p = Checkpoint("remat2")
@@ -52,7 +115,8 @@ def checkpoint(fun=None, *, prevent_cse=True, policy=None, static_argnums=(), co
 
     Args:
       fun: a function of arrays and pytrees.
-      policy: accepted as JAX's (what may be kept); everything is computed again here.
+      policy: which intermediate values may be kept, one of jax.checkpoint_policies or a function
+        (primitive, *avals, **params) -> bool; by default none.
       static_argnums: positions of arguments that are Python values.
 
     >>> import tinyjax as jax, tinyjax.numpy as jnp
