@@ -1,6 +1,7 @@
 """The house: imports point one way, files stay small, the core stays small."""
 
 import ast
+import functools
 import io
 import subprocess
 import sys
@@ -106,6 +107,7 @@ def test_no_import_hides_in_a_function(path):
                 assert allowed, f"{path.name}:{inner.lineno} imports {name} in a function"
 
 
+@functools.cache
 def is_lazy_module(name):
     """Modules of ours that import a slow library at their top, and so are imported late."""
     path = ROOT / (name.removeprefix("tinyjax.").replace(".", "/") + ".py")
