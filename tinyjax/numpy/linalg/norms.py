@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices; condition numbers and ranks."""
+"""Norms of vectors and matrices; ranks."""
 
 import numpy as np
 
@@ -7,7 +7,6 @@ from tinyjax.numpy.checks import ensure_arraylike
 from tinyjax.numpy.linalg.decompositions import svd
 from tinyjax.numpy.promotion import const, promote_dtypes_inexact
 from tinyjax.numpy.reductions import amax, amin, any, sum
-from tinyjax.numpy.searching import where
 from tinyjax.numpy.shaping import moveaxis
 from tinyjax.numpy.subprogram import subprogram
 from tinyjax.numpy.ufuncs import abs, conj, power, real, sqrt
@@ -106,34 +105,6 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro"):
     """The norm of matrices along the last two axes; see norm."""
     x = ensure_arraylike("jnp.linalg.matrix_norm", x)
     return norm(x, ord=ord, keepdims=keepdims, axis=(-2, -1))
-
-
-@subprogram(static_argnames=("p",))
-def cond(x, p=None):
-    """The condition number of matrices: norm(x) * norm(inv(x)).
-
-    Args:
-      x: matrices along the last two axes; p: the norm, 2 by default.
-    """
-    from tinyjax.numpy.linalg.solving import inv  # below norms: lstsq needs norm
-
-    x = ensure_arraylike("cond", x)
-    if x.ndim < 2:
-        raise ValueError(f"jnp.linalg.cond: input array must be at least 2D; got shape {x.shape}")
-    if 0 in x.shape:
-        raise ValueError(f"jnp.linalg.cond: input array must not be empty; got shape {x.shape}")
-    if p in (None, 2, -2):
-        s = svd(x, compute_uv=False)
-        r = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-    else:
-        if x.shape[-2] != x.shape[-1]:
-            raise ValueError(
-                "jnp.linalg.cond: for p not in {None, 2, -2}, array must be square; got shape "
-                f"{x.shape}"
-            )
-        r = norm(x, ord=p, axis=(-2, -1)) * norm(inv(x), ord=p, axis=(-2, -1))
-    given_nan = any(lax.ne(x, x), axis=(-2, -1))
-    return where(lax.ne(r, r) & ~given_nan, np.inf, r)
 
 
 @subprogram(static_argnames=("hermitian",))

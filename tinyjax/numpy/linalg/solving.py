@@ -223,6 +223,32 @@ def matrix_power(a, n):
     return result
 
 
+@subprogram(static_argnames=("p",))
+def cond(x, p=None):
+    """The condition number of matrices: norm(x) * norm(inv(x)).
+
+    Args:
+      x: matrices along the last two axes; p: the norm, 2 by default.
+    """
+    x = ensure_arraylike("cond", x)
+    if x.ndim < 2:
+        raise ValueError(f"jnp.linalg.cond: input array must be at least 2D; got shape {x.shape}")
+    if 0 in x.shape:
+        raise ValueError(f"jnp.linalg.cond: input array must not be empty; got shape {x.shape}")
+    if p in (None, 2, -2):
+        s = svd(x, compute_uv=False)
+        r = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    else:
+        if x.shape[-2] != x.shape[-1]:
+            raise ValueError(
+                "jnp.linalg.cond: for p not in {None, 2, -2}, array must be square; got shape "
+                f"{x.shape}"
+            )
+        r = norm(x, ord=p, axis=(-2, -1)) * norm(inv(x), ord=p, axis=(-2, -1))
+    given_nan = any(lax.ne(x, x), axis=(-2, -1))
+    return where(lax.ne(r, r) & ~given_nan, np.inf, r)
+
+
 # ---- determinants -------------------------------------------------------------------------------
 
 
