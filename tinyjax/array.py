@@ -148,10 +148,13 @@ class KeyArray(Array):
     aval = property(lambda self: ShapedArray(self.npy.shape, dtypes.key_fry))
 
     def __repr__(self):
-        return f"Array({self.npy.shape}, dtype={dtypes.key_fry.name}) overlaying:\n{self!s}"
+        words = self.npy["key"]
+        return f"Array({self.npy.shape}, dtype={dtypes.key_fry.name}) overlaying:\n{words}"
 
-    def __str__(self):
-        return str(self.npy["key"])
+    __str__ = __repr__
+
+    def __format__(self, spec):
+        return format(repr(self), spec)
 
     def __array__(self, dtype=None, copy=None):
         raise TypeError(

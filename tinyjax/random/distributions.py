@@ -7,18 +7,15 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.array import lift
 from tinyjax.numpy import clip, inf
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.linear import canonicalize_shape, convert
 from tinyjax.random.keys import typed
+from tinyjax.random.program import program
 from tinyjax.random.uniform import (
     _uniform,
     check_float_dtype,
     check_shape,
     two_keys,
 )
-
-STATIC = ("shape", "dtype")
-
 
 SAMPLER_ARGS = """
 
@@ -34,7 +31,7 @@ SAMPLER_ARGS = """
 def sampler(name, function):
     """The public function of a distribution without parameters.
 
-    function(key, *, shape, dtype) is made by `subprogram`, so it gets a typed key.
+    function(key, *, shape, dtype) is made by `program`, so it gets a typed key.
     """
 
     def sample(key, shape=(), dtype=None, *, out_sharding=None):
@@ -70,7 +67,7 @@ def normal(key, shape=(), dtype=None, *, out_sharding=None):
     return _normal(key, shape=canonicalize_shape(shape), dtype=dtype)
 
 
-@subprogram(static_argnames=STATIC)
+@program("shape", "dtype")
 def _normal(key, shape, dtype):
     """normal with checked arguments."""
     if dtype.kind != "c":
@@ -82,7 +79,7 @@ def _normal(key, shape, dtype):
     return (first + 1j * second) / np.asarray(math.sqrt(2), dtype)
 
 
-@subprogram(static_argnames=STATIC)
+@program("shape", "dtype")
 def _normal_real(key, shape, dtype):
     """The inverse of the distribution function, of uniform numbers."""
     low = np.nextafter(np.asarray(-1, dtype), np.asarray(0, dtype))
@@ -110,7 +107,7 @@ def truncated_normal(key, lower, upper, shape=None, dtype=None, *, out_sharding=
     return _truncated_normal(key, lower, upper, shape=shape, dtype=dtype)
 
 
-@subprogram(static_argnames=STATIC)
+@program("shape", "dtype")
 def _truncated_normal(key, lower, upper, shape, dtype):
     """truncated_normal with checked arguments."""
     if shape is None:
@@ -156,7 +153,7 @@ def bernoulli(key, p=0.5, shape=None, mode="low", *, out_sharding=None):
     return _bernoulli(key, convert(p, dtype), shape=shape, mode=mode)
 
 
-@subprogram(static_argnames=("shape", "mode"))
+@program("shape", "mode")
 def _bernoulli(key, p, shape, mode):
     """bernoulli with checked arguments."""
     if shape is None:
@@ -181,7 +178,7 @@ def rademacher(key, shape=(), dtype=None, *, out_sharding=None):
     return _rademacher(key, shape=canonicalize_shape(shape), dtype=dtype)
 
 
-@subprogram(static_argnames=STATIC)
+@program("shape", "dtype")
 def _rademacher(key, shape, dtype):
     """rademacher with checked arguments."""
     heads = bernoulli(key, 0.5, shape).astype(dtype)
@@ -191,14 +188,14 @@ def _rademacher(key, shape, dtype):
 # ---- others -------------------------------------------------------------------------------------
 
 
-@subprogram(static_argnames=STATIC)
+@program("shape", "dtype")
 def _exponential(key, shape, dtype):
     """Exponential numbers, of mean 1."""
     u = _uniform(key, 0.0, 1.0, shape=shape, dtype=dtype)
     return lax.neg(lax.log1p(lax.neg(u)))
 
 
-@subprogram(static_argnames=STATIC)
+@program("shape", "dtype")
 def _laplace(key, shape, dtype):
     """Laplace-distributed numbers: density exp(-|x|) / 2."""
     low = -1.0 + dtypes.finfo(dtype).epsneg
@@ -206,14 +203,14 @@ def _laplace(key, shape, dtype):
     return lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u))))
 
 
-@subprogram(static_argnames=STATIC)
+@program("shape", "dtype")
 def _logistic(key, shape, dtype):
     """Logistically distributed numbers: their distribution function is the logistic one."""
     u = _uniform(key, dtypes.finfo(dtype).tiny, 1.0, shape=shape, dtype=dtype)
     return lax.sub(lax.log(u), lax.log1p(lax.neg(u)))
 
 
-@subprogram(static_argnames=STATIC)
+@program("shape", "dtype")
 def _cauchy(key, shape, dtype):
     """Cauchy-distributed numbers: density 1 / (pi (1 + x**2))."""
     u = _uniform(key, dtypes.finfo(dtype).eps, 1.0, shape=shape, dtype=dtype)
@@ -246,7 +243,7 @@ def gumbel(key, shape=(), dtype=None, mode=None, *, out_sharding=None):
     return _gumbel(key, shape=canonicalize_shape(shape), dtype=dtype, mode=mode)
 
 
-@subprogram(static_argnames=(*STATIC, "mode"))
+@program("shape", "dtype", "mode")
 def _gumbel(key, shape, dtype, mode):
     """gumbel with checked arguments."""
     info = dtypes.finfo(dtype)

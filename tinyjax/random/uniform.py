@@ -5,10 +5,18 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.array import Array, lift
 from tinyjax.numpy import asarray, clip
-from tinyjax.numpy.subprogram import subprogram
-from tinyjax.primitives.linear import canonicalize_shape, convert, reshape_p
+from tinyjax.numpy.subprogram import in_program
+from tinyjax.primitives.linear import (
+    canonicalize_shape,
+    convert,
+    convert_element_type_p,
+    reshape_p,
+)
 from tinyjax.primitives.random_bits import random_bits_p, random_split_p
 from tinyjax.random.keys import typed
+from tinyjax.random.program import program
+
+WIDE = np.dtype(np.float64)
 
 # ---- arguments ----------------------------------------------------------------------------------
 
@@ -116,7 +124,7 @@ def may_round_up(minval, maxval, dtype):
     return bool(np.any((rounded >= high) & (low < high)))
 
 
-@subprogram(static_argnames=("shape", "dtype"))
+@program("shape", "dtype")
 def _uniform(key, minval, maxval, shape, dtype):
     """uniform with checked arguments."""
     check_shape("uniform", shape, minval, maxval)
@@ -124,7 +132,7 @@ def _uniform(key, minval, maxval, shape, dtype):
     return lax.max(low, at_shape(stretched(key, low, high, shape, dtype), shape))
 
 
-@subprogram(static_argnames=("shape", "dtype"))
+@program("shape", "dtype")
 def _uniform_below(key, minval, maxval, shape, dtype):
     """_uniform that never returns maxval, where it is above minval: rounding might yield it."""
     check_shape("uniform", shape, minval, maxval)
@@ -160,7 +168,20 @@ def stretched(key, low, high, shape, dtype):
     one = np.asarray(1, dtype)
     floats = lax.bitwise_or(mantissa, one.view(word)[()])
     unit = lax.sub(lax.bitcast_convert_type(floats, dtype), one[()])
-    return lax.add(lax.mul(unit, lax.sub(high, low)), low)
+    return multiply_add(unit, lax.sub(high, low), low)
+
+
+def multiply_add(x, y, z):
+    """x * y + z, rounded once: compiled code does that, so arrays of float32 must follow."""
+    if in_program() or x.dtype != np.float32 or no_bits(z):
+        return lax.add(lax.mul(x, y), z)
+    x, y, z = (convert_element_type_p.bind(v, new_dtype=WIDE, weak_type=False) for v in (x, y, z))
+    return convert(lax.add(lax.mul(x, y), z), np.dtype(np.float32))
+
+
+def no_bits(x):
+    """Whether x is known to be zero: adding it rounds nothing."""
+    return isinstance(x, Array) and not x.npy.any()
 
 
 # ---- integers -----------------------------------------------------------------------------------
@@ -196,7 +217,7 @@ def randint(key, shape, minval, maxval, dtype=None, *, out_sharding=None):
     return _randint(key, minval, maxval, shape=shape, dtype=wide).astype(dtype)
 
 
-@subprogram(static_argnames=("shape", "dtype"))
+@program("shape", "dtype")
 def _randint(key, minval, maxval, shape, dtype):
     """randint with checked arguments: twice as many random bits as needed, modulo the range."""
     check_shape("randint", shape, minval, maxval)
