@@ -14,7 +14,7 @@ from tinyjax.compiler.emit import Block, Emitter
 from tinyjax.compiler.emit_loops import inner_programs, loopable, outputs
 from tinyjax.compiler.fusion import CallOut, Nest, plan
 from tinyjax.compiler.interpret import call_out
-from tinyjax.compiler.kernel import Kernel, Namer
+from tinyjax.compiler.kernel import Kernel, Namer, anonymous
 from tinyjax.compiler.kernel import Scratch as ScratchOperand
 from tinyjax.compiler.keys import is_key, to_keys, to_words
 from tinyjax.compiler.passes import prepare
@@ -251,9 +251,8 @@ class Driver:
         space = self.space
         source = self.source()
         for kernel in self.kernels:
-            space[kernel.name] = backend.compile_kernel(
-                kernel.name, kernel.finish(), kernel.signature
-            )
+            source_text = anonymous(kernel.finish())  # its function is called v0
+            space[kernel.name] = backend.compile_kernel("v0", source_text, kernel.signature)
         space.update(Array=Array, to_words=to_words, to_keys=to_keys)
         space.update(contiguous=contiguous, in_parts=in_parts, errstate=np.errstate)
         exec(compile(source, f"<driver of {self.name}>", "exec"), space)

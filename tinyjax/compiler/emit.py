@@ -228,6 +228,10 @@ class Emitter:
         """The loops of some groups of axes, once for each piece."""
         if not groups:
             return body(idx)
+        if len(groups) == 1 and len(self.letter) > len(groups[0]) and not self.cuts:
+            groups, steps = reduce.written_out(shape, groups, idx)
+            if not groups:
+                return [body(at) for at in steps]
         axis, rest = groups[0][-1], groups[1:]
         starts = sorted((self.cuts or {}).get(axis, ()))
         if len(starts) < 2:
@@ -373,7 +377,7 @@ class Emitter:
         groups, idx = self.analyse(nest.shape, body)
         sums = [eqn for eqn in nest.eqns if reduce.is_reduction(eqn)]
         results = reduce.emit_sums(
-            self, nest.shape, groups, idx, sums, lambda: self.stores(nest.eqns, idx)
+            self, nest.shape, groups, idx, sums, lambda at: self.stores(nest.eqns, at)
         )
         for eqn, name in zip(sums, results):
             self.scalar(eqn.outvars[0], name)
@@ -418,11 +422,11 @@ class Emitter:
         now = [eqn for eqn in nest.eqns if self.members[eqn.outvars[0]] == self.phase]
         sums = [eqn for eqn in now if reduce.is_reduction(eqn)]
 
-        def on_the_way():
-            self.stores(now, idx, self.phase)
+        def on_the_way(at):
+            self.stores(now, at, self.phase)
             for v, place in self.stashed.items():
                 if self.members[v] == self.phase:
-                    self.store(place, self.tail(idx), read(self, v, idx))
+                    self.store(place, self.tail(at), read(self, v, at))
 
         stash_now = any(self.members[v] == self.phase for v in self.stashed)
         writes = any(self.is_full(v) for v in self.element_eqns(now, self.phase))
@@ -449,8 +453,8 @@ class Emitter:
     def find_stashed(self, nest):
         """Values of one pass that a later one needs and that are dear: kept for the row."""
         last_read = {}
-        if math.prod(nest.shape[nest.kept :]) == 1:
-            return  # all passes are one and the same scope
+        if math.prod(nest.shape[nest.kept :]) <= reduce.TINY:
+            return  # all passes are in one and the same scope
         for eqn in nest.eqns:
             phase = nest.phase[eqn.outvars[0]]
             for v in self.sources(eqn):

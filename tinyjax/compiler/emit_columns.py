@@ -7,7 +7,15 @@ partial sums in double precision.
 import math
 
 from tinyjax.compiler.index import read
-from tinyjax.compiler.reduce import STEP, in_double, is_reduction, start
+from tinyjax.compiler.reduce import (
+    STEP,
+    Sum,
+    in_double,
+    is_reduction,
+    start,
+    sum_loops,
+    written_out,
+)
 from tinyjax.compiler.words import code_of
 
 ROWS, COLUMNS = 64, 1024  # a tile's partial sums stay in the cache
@@ -58,10 +66,33 @@ class Columns:
 def emit_columns(em, nest):
     """The loops of such a nest."""
     c = Columns(em, nest)
+    if tiny_tail(c):
+        return
     leading = nest.axes == tuple(range(len(nest.axes)))
     if all(c.double) and leading and in_tiles(c):
         return
     plain(c)
+
+
+def tiny_tail(c):
+    """Numbers for accumulators, where only a tiny axis follows the reduced ones. False if not."""
+    em, shape = c.em, c.nest.shape
+    if any(eqn.primitive.name.startswith("arg") for eqn in c.sums):
+        return False
+    groups, idx = em.analyse(shape, lambda idx: c.add(c.places, idx, [False] * len(c.sums)))
+    loops, steps = written_out(shape, groups, idx)
+    inner = [g for g in loops if g[0] not in c.kept]
+    outer = loops[: len(loops) - len(inner)]
+    if len(steps) < 2 or groups[-1][0] not in c.kept or any(g[0] not in c.kept for g in outer):
+        return False
+    em.open_loops(shape, outer)
+    sums = [Sum(em, eqn, [at]) for eqn in c.sums for at in steps]
+    names = sum_loops(em, shape, inner, sums, lambda: [em.stores(c.nest.eqns, at) for at in steps])
+    targets = [(place, at) for place in c.places for at in steps]
+    for name, (place, at) in zip(names, targets):
+        em.store(place, [at[d] for d in c.kept], name)
+    em.close_loops(outer)
+    return True
 
 
 def plain(c):

@@ -1,6 +1,7 @@
 """The text of one kernel: its parameters, its variables' names, its nested scopes of lines."""
 
 import keyword
+import re
 
 import numpy as np
 
@@ -190,7 +191,9 @@ class Kernel:
             if text in (None, "0"):
                 text = ix.text
             else:
-                text = f"{wrapped(text)}*{self.size(rest)} + {ix.text}"
+                # a tiny stride is written out, like the loop over such an axis (reduce.TINY)
+                stride = rest if rest <= 4 else self.size(rest)
+                text = f"{wrapped(text)}*{stride} + {ix.text}"
             rest = 1
         return text or "0"
 
@@ -218,6 +221,25 @@ class Kernel:
     def extra(self):
         """Parameters that say which part of the outermost loop to run."""
         return [] if self.parts is None else ["first", "last"]
+
+
+IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*")
+KEPT = {*WORDS, *keyword.kwlist, "range"}
+
+
+def anonymous(source):
+    """The source without comments, and with names that do not depend on the program's.
+
+    Equal computations of one program or of several are then compiled once.
+    """
+    names = {}
+
+    def rename(match):
+        word = match[0]
+        return word if word in KEPT else names.setdefault(word, f"v{len(names)}")
+
+    lines = [line.split("#")[0].rstrip() for line in source.splitlines()]
+    return "\n".join(IDENTIFIER.sub(rename, line) for line in lines if line.strip()) + "\n"
 
 
 class Scratch:

@@ -11,6 +11,8 @@ import numpy as np
 from tinyjax.array import Array
 from tinyjax.compiler.keys import lower_keys
 from tinyjax.core import Jaxpr, JaxprEqn, Literal, Var, memo
+from tinyjax.primitives.arithmetic import mul_p
+from tinyjax.primitives.linear import broadcast_in_dim_p, reshape_p
 
 # ---- programs -----------------------------------------------------------------------------------
 
@@ -97,6 +99,9 @@ class Flattener:
 
     def equation(self, eqn, invars, region):
         """Add one equation, or find the equal one that is there -> its outputs."""
+        if is_outer_product(eqn, invars):
+            return self.outer_product(eqn, invars, region)
+        eqn = simpler(eqn, invars)
         same = unchanged(eqn, invars)
         if same is not None:
             return [same]
@@ -111,6 +116,17 @@ class Flattener:
         if key is not None:
             self.seen[key] = outvars
         return outvars
+
+    def outer_product(self, eqn, invars, region):
+        """A product that sums over nothing: a multiplication of broadcast operands."""
+        batch = len(eqn.params["dimension_numbers"][1][0])
+        out, rank, factors = eqn.outvars[0].aval, len(invars[0].aval.shape), []
+        for x, first in zip(invars, (batch, rank)):
+            dims = (*range(batch), *range(first, first + len(x.aval.shape) - batch))
+            params = {"shape": out.shape, "broadcast_dimensions": dims}
+            spread = JaxprEqn(broadcast_in_dim_p, [x], params, [Var(out)])
+            factors += self.equation(spread, [x], region)
+        return self.equation(JaxprEqn(mul_p, factors, {}, eqn.outvars), factors, region)
 
     def key(self, eqn, invars, region):
         """What equal equations have in common; None if this one must not be shared."""
@@ -133,11 +149,35 @@ def atom_key(atom):
     return atom
 
 
+def is_outer_product(eqn, invars):
+    """Whether an equation is a matrix product that sums over nothing."""
+    if eqn.primitive.name != "dot_general":
+        return False
+    (left, _), (a_batch, b_batch) = eqn.params["dimension_numbers"]
+    first = list(range(len(a_batch)))
+    types = {v.aval.dtype for v in (*invars, *eqn.outvars)}
+    plain = len(types) == 1 and types.pop().kind in "iufc"
+    return plain and not left and list(a_batch) == first and list(b_batch) == first
+
+
+def simpler(eqn, invars):
+    """An equation that does the same and fuses better."""
+    name, out = eqn.primitive.name, eqn.outvars[0] if eqn.outvars else None
+    if name in ONE_BY_ONE and out.aval.size == invars[0].aval.size and out.aval.size:
+        return JaxprEqn(reshape_p, invars, {"new_sizes": out.aval.shape}, eqn.outvars)
+    return eqn
+
+
+ONE_BY_ONE = {"reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or"}
+
+
 def unchanged(eqn, invars):
     """The operand that an equation hands on as it is, or None."""
     name, params = eqn.primitive.name, eqn.params
     if len(eqn.outvars) != 1 or not invars:
         return None
+    if name == "stop_gradient":
+        return invars[0]
     a, b = invars[0].aval, eqn.outvars[0].aval
     if a.shape != b.shape or a.dtype != b.dtype:
         return None
@@ -150,6 +190,11 @@ def unchanged(eqn, invars):
     return None
 
 
+def may_be_size(value):
+    """Whether a number could be the size of an array."""
+    return abs(float(value)) > 2 and float(value).is_integer()
+
+
 def folded(eqn, invars):
     """The result of an equation between numbers that are known, as a literal; else None."""
     prim = eqn.primitive
@@ -159,6 +204,8 @@ def folded(eqn, invars):
         return None
     if eqn.outvars[0].aval.dtype.kind not in "biuf":
         return None
+    if eqn.outvars[0].aval.dtype.kind == "f" and any(may_be_size(v.val) for v in invars):
+        return None  # folded, it would make a kernel depend on the size
     with np.errstate(all="ignore"):
         value = np.asarray(prim.impl(*[np.asarray(v.val) for v in invars], **eqn.params))
     return Literal(Array(value, eqn.outvars[0].aval.weak_type, literal=True))

@@ -7,7 +7,7 @@ fastest (`acc`), and the blocks in double precision.
 import math
 
 from tinyjax.compiler.fusion import REDUCTIONS
-from tinyjax.compiler.index import read
+from tinyjax.compiler.index import Ix, read
 from tinyjax.compiler.words import code_of, literal
 from tinyjax.core import Primitive
 
@@ -80,8 +80,8 @@ def in_double(eqn):
 class Sum:
     """One reduction under construction: its total, its part over one block, its place."""
 
-    def __init__(self, em, eqn):
-        self.em, self.eqn, self.out = em, eqn, eqn.outvars[0]
+    def __init__(self, em, eqn, steps):
+        self.em, self.eqn, self.out, self.steps = em, eqn, eqn.outvars[0], steps
         self.name = em.kernel.fresh(em.kernel.namer(self.out) + "_acc")
         self.double = in_double(eqn)
 
@@ -102,13 +102,15 @@ class Sum:
         """Lines before the innermost loop."""
         self.em.kernel.line(f"{self.name} = {start(self.eqn)}")
 
-    def step(self, idx):
+    def step(self):
         """Lines in the innermost loop."""
         em, name = self.em, self.eqn.primitive.name
-        value = read(em, self.eqn.invars[0], idx)
-        if name.startswith("arg"):
-            return self.step_arg(value, idx)
-        return em.kernel.line(f"{self.name} = {STEP[name].format(self.name, value)}")
+        for idx in self.steps:
+            value = read(em, self.eqn.invars[0], idx)
+            if name.startswith("arg"):
+                self.step_arg(value, idx)
+            else:
+                em.kernel.line(f"{self.name} = {STEP[name].format(self.name, value)}")
 
     def step_arg(self, value, idx):
         """The first of the best elements; NaN is better than any number."""
@@ -131,7 +133,7 @@ class Sum:
     def end(self):
         """Lines after all loops -> the name of the result."""
         em, name = self.em, em_name(self)
-        local = em.kernel.local(name, (self.out, "result"))
+        local = em.kernel.local(name, (self.out, "result", self.steps[0][-1].text))
         em.kernel.line(f"{local} = {self.result()}{em.comment(self.eqn)}")
         return local
 
@@ -151,16 +153,37 @@ def em_name(total):
     return em.kernel.namer(total.out) + (f"_{letters}" if letters else "")
 
 
+TINY = 4  # an innermost axis of at most this size is written out, not looped over
+
+
+def written_out(shape, groups, idx):
+    """Without a tiny innermost loop: the other groups, and the indices for each of its steps."""
+    extent = math.prod(shape[d] for d in groups[-1]) if groups else 0
+    if not 0 < extent <= TINY:
+        return groups, [idx]
+    steps = []
+    for k in range(extent):
+        steps.append(list(idx))
+        steps[-1][groups[-1][-1]] = Ix(str(k))
+    return groups[:-1], steps
+
+
 def emit_sums(em, shape, groups, idx, eqns, on_the_way):
     """Loops over the groups of axes around some reductions -> the names of their results.
 
-    on_the_way(): writes what else happens in the innermost loop.
+    on_the_way(idx): writes what else happens in the innermost loop.
     """
-    sums = [Sum(em, eqn) for eqn in eqns]
     if not groups:
-        on_the_way()
+        on_the_way(idx)
         return [trivial(em, eqn, idx) for eqn in eqns]
-    extent = math.prod(shape[d] for d in groups[-1])
+    groups, steps = written_out(shape, groups, idx)
+    sums = [Sum(em, eqn, steps) for eqn in eqns]
+    return sum_loops(em, shape, groups, sums, lambda: [on_the_way(at) for at in steps])
+
+
+def sum_loops(em, shape, groups, sums, on_the_way):
+    """The loops around sums under construction -> the names of their results."""
+    extent = math.prod(shape[d] for d in groups[-1]) if groups else 1
     in_blocks = extent > BLOCK and any(s.double for s in sums)
     for s in sums:
         s.begin(in_blocks or len(groups) > 1)
@@ -179,8 +202,8 @@ def emit_sums(em, shape, groups, idx, eqns, on_the_way):
         em.open_loops(shape, groups[-1:])
     on_the_way()
     for s in sums:
-        s.step(idx)
-    em.kernel.close()
+        s.step()
+    em.close_loops(groups[-1:])
     for s in sums:
         s.end_part()
     if in_blocks:
