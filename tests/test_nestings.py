@@ -267,7 +267,7 @@ def test_compiled():
         assert problem is None, f"seed {SEED}, {name_of(base, wrappers)}:\n{problem}"
 
 
-@pytest.mark.parametrize("number", map(marked, range(max(1, COUNT // BATCH))))
+@pytest.mark.parametrize("number", list(map(marked, range(max(1, COUNT // BATCH)))))
 def test_nestings(number, interpreted):
     """Nestings drawn with a seed of their own, so that one batch can be run again alone."""
     rng = random.Random(f"{SEED}/{number}")

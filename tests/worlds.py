@@ -16,20 +16,20 @@ def attempt(run, world):
         return None, error
 
 
-def described(leaf):
-    """dtype, shape and weak type of an output."""
+def described(leaf, weak=True):
+    """dtype, shape and (if it counts) weak type of an output."""
     if isinstance(leaf, (bool, int, float, complex)):
         leaf = jax.numpy.asarray(leaf)  # jax hands some numbers on as they are, we make arrays
-    weak = bool(getattr(leaf, "weak_type", False))
+    weak = weak and bool(getattr(leaf, "weak_type", False))
     return np.dtype(leaf.dtype).name, tuple(np.shape(leaf)), weak
 
 
-def compare(got, want, rtol=3e-3, atol=1e-4):
+def compare(got, want, rtol=3e-3, atol=1e-4, weak=True):
     """Assert that two results agree in structure, shapes, dtypes, weak types and values."""
     leaves, tree = tinyjax.tree_util.tree_flatten(got)
     wanted, wanted_tree = jax.tree_util.tree_flatten(want)
     assert str(tree) == str(wanted_tree), f"{tree}\n\nbut jax: {wanted_tree}"
-    types, wanted_types = [described(x) for x in leaves], [described(x) for x in wanted]
+    types, wanted_types = ([described(x, weak) for x in xs] for xs in (leaves, wanted))
     assert types == wanted_types, f"{types}\n\nbut jax: {wanted_types}"
     for x, y in zip(leaves, wanted, strict=True):
         x, y = np.asarray(x), np.asarray(y)

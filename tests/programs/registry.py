@@ -22,20 +22,22 @@ class Raises(NamedTuple):
 
 
 class Program(NamedTuple):
-    """run: a function of the module that returns a pytree, or raises as `error` says."""
+    """run: a function of the module that returns a pytree, or raises as `error` says.
+    weak: whether the results' weak types are compared, too."""
 
     name: str
     run: Callable[[Any], Any]
     error: Raises | None = None
+    weak: bool = True
 
 
 PROGRAMS: list[Program] = []
 
 
-def add(name, run, error=None):
+def add(name, run, error=None, weak=True):
     """Add a program; its name must be new."""
     assert all(p.name != name for p in PROGRAMS), f"two programs are called {name}"
-    PROGRAMS.append(Program(name, run, error))
+    PROGRAMS.append(Program(name, run, error, weak))
 
 
 def program(run):
@@ -103,14 +105,14 @@ REVERSE = tuple(m for m in MODES if m not in ("jvp", "jvp_jvp", "linearize"))
 REVERSE_ONCE = tuple(m for m in REVERSE if m != "hessian")
 
 
-def scalar(modes=ALL, error=None):
+def scalar(modes=ALL, error=None, weak=True):
     """Decorator: add f(jax, x), a function of one number, under every mode."""
 
     def decorate(f):
         for mode in modes:
             transform = MODES[mode]
             run = partial(lambda transform, jax: transform(jax, partial(f, jax)), transform)
-            add(f"{f.__name__}/{mode}", run, error)
+            add(f"{f.__name__}/{mode}", run, error, weak)
         return f
 
     return decorate

@@ -31,7 +31,7 @@ def checkpoint_scan_body(jax, x):
     return jax.lax.scan(body, x, XS)[0]
 
 
-@scalar()
+@scalar(weak=False)  # as in scan_integer_carry
 def checkpoint_of_scan_and_cond(jax, x):
     lax, jnp = jax.lax, jax.numpy
 
