@@ -145,7 +145,7 @@ class Emitter:
             for v in eqn.invars
         ]
         out = eqn.outvars[0]
-        text = f"{self.kernel.namer(out)}:{inside(code_of(out.aval.dtype))} = {eqn.primitive}"
+        text = f"{self.kernel.namer(out)}:{out.aval.str_short(True)} = {eqn.primitive}"
         return f"  # {' '.join([text, *names])}"
 
     def size(self, n):

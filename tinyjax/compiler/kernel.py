@@ -2,6 +2,7 @@
 
 import keyword
 import re
+import textwrap
 
 import numpy as np
 
@@ -144,8 +145,7 @@ class Kernel:
 
     def shown(self, atom):
         """A literal in a comment."""
-        value = np.asarray(atom.val)[()]
-        return "size" if self.is_size(value) else str(value)
+        return str(np.asarray(atom.val)[()])
 
     def is_size(self, value):
         """Whether a number is a size of the program."""
@@ -208,8 +208,22 @@ class Kernel:
         lines = self.scopes[0].lines
         if all(line.startswith("#") for line in lines):
             lines = [*lines, "pass"]
+        lines = [*self.described(), *lines]
         header = f"def {self.name}({', '.join(params)}):"
         return "\n".join([header, *("    " + line for line in lines)]) + "\n"
+
+    def described(self):
+        """Comments that say what the parameters are: here, and only here, sizes are numbers."""
+        arrays = [f"{n}:{code}[{','.join(map(str, x.shape))}]" for n, (code, x) in self.shapes()]
+        sizes = [f"{name}={n}" for n, name in self.sizes.items()]
+        return textwrap.wrap(
+            " ".join([*arrays, *sizes]), 96, initial_indent="# ", subsequent_indent="# "
+        )
+
+    def shapes(self):
+        """(name, (code, thing with a shape)) of the arrays."""
+        for name, (code, x) in self.arrays.items():
+            yield name, (code, x if isinstance(x, Scratch) else x.aval)
 
     @property
     def signature(self):
