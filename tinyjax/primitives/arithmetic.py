@@ -42,7 +42,7 @@ def unary(prim):
 
     def function(x):
         x = lift(x)
-        if prim.accepts and kind(x.dtype) not in prim.accepts:
+        if x.dtype not in prim.takes:
             prim.check_dtypes([x.dtype])
         return prim.bind(x)
 
@@ -55,7 +55,7 @@ def nary(prim):
     def function(x, y):
         x, y = lift(x), lift(y)
         shapes_differ = x.shape != y.shape and x.ndim and y.ndim
-        if shapes_differ or x.dtype != y.dtype or kind(x.dtype) not in prim.accepts:
+        if shapes_differ or x.dtype != y.dtype or x.dtype not in prim.takes:
             prim.type(x.aval, y.aval)  # raises where they do not fit
         return prim.bind(x, y)
 

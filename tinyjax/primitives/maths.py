@@ -58,7 +58,7 @@ def function_of(prim):
 
     def function(x, *, accuracy=None):
         x = lift(x)
-        if kind(x.dtype) not in prim.accepts:
+        if x.dtype not in prim.takes:
             prim.check_dtypes([x.dtype])
         return prim.bind(x)
 

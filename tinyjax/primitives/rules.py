@@ -48,6 +48,8 @@ class Elementwise(Primitive):
         if impl:
             self.impl = impl
         self.partials, self.result_dtype, self.accepts = partials, dtype, accepts
+        known = (*dtypes.VALID, dtypes.key_fry)
+        self.takes = frozenset(d for d in known if accepts is None or kind(d) in accepts)
         if linear:
             self.transpose = linear
 
