@@ -16,10 +16,8 @@ import tinyjax.numpy as jnp
 from tinyjax.learn.exercise import Check, load_checks
 from tinyjax.learn.values import decode, encode
 
-try:
+if sys.platform != "win32":
     import resource
-except ImportError:  # not on this system; the parent's clock still holds
-    resource = None  # type: ignore[assignment]
 
 MEMORY_LIMIT = 8 << 30
 FILE_LIMIT = 64 << 20
@@ -27,7 +25,7 @@ FILE_LIMIT = 64 << 20
 
 def limit_resources(seconds: float) -> None:
     """Bounds what this process may take, should the parent not be there to stop it."""
-    if resource is None:
+    if sys.platform == "win32":  # no limits there; the parent's clock still holds
         return
     limits = [
         (resource.RLIMIT_CPU, int(seconds) * 4 + 4),

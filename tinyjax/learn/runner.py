@@ -51,7 +51,7 @@ class Drain(threading.Thread):
 
     def run(self) -> None:
         """Reads until the last writer closes the pipe."""
-        while block := self.pipe.read1(65536):  # type: ignore[attr-defined]
+        while block := os.read(self.pipe.fileno(), 65536):
             if len(self.data) + len(block) > self.limit:
                 self.flooded = True
                 self.stop.set()
