@@ -153,6 +153,25 @@ def test_values(what):
     check(VALUES[what], M, printed=False)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("what", PRINTED)
+def test_compiled(what):
+    """jit gives what the eager function gives."""
+    jnp = tinyjax.numpy
+    want = tinyjax.tree.leaves(PRINTED[what](jnp, jnp.asarray(M)))
+    got = tinyjax.tree.leaves(tinyjax.jit(lambda x: PRINTED[what](jnp, x))(jnp.asarray(M)))
+    for a, b in zip(got, want, strict=True):
+        assert (a.dtype, a.shape, a.weak_type) == (b.dtype, b.shape, b.weak_type)
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_compiled_insert():
+    """A kernel in which a variable n stands beside the size n2."""
+    jnp = tinyjax.numpy
+    got = tinyjax.jit(PRINTED["insert"], static_argnums=0)(jnp, jnp.asarray(M))
+    np.testing.assert_array_equal(got, np.insert(M, 1, 5.0, axis=0))
+
+
 REFUSED = {
     "reshape": (lambda jnp, x: x.reshape(5, 2), ("cannot reshape array of shape (3, 4)",)),
     "reshape_two": (lambda jnp, x: x.reshape(-1, -1), ("one unknown axis size",)),

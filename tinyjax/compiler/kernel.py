@@ -96,7 +96,9 @@ class Kernel:
         """The name of a size."""
         if n in (0, 1):
             return str(n)
-        return self.sizes.setdefault(n, f"n{len(self.sizes)}")
+        if n not in self.sizes:
+            self.sizes[n] = self.fresh(f"n{len(self.sizes)}")
+        return self.sizes[n]
 
     def bounds(self, n):
         """The range of the outermost loop of a kernel that threads may share, else None."""
