@@ -1,7 +1,5 @@
 """A type checker for jaxprs: what a transformation made must still be a well-formed program."""
 
-import functools
-
 from tinyjax.core import Literal, Var, inner_jaxprs
 from tinyjax.printer import JaxprPrinter, Names, layout, shared_jaxprs
 
@@ -31,100 +29,78 @@ def check_jaxpr(jaxpr):
     <BLANKLINE>
     { lambda ; . let  in (a,) }
     """
-    _Checker(jaxpr).check(jaxpr)
+    try:
+        _check(jaxpr, set())
+    except _Fault as fault:
+        raise _error(jaxpr, *fault.args) from None
 
 
-class _Checker:
-    """Walks over a jaxpr and all that it holds; names variables as the printed jaxpr does."""
+class _Fault(Exception):
+    """The jaxpr, the equation in it or None, and what is wrong: texts and variables."""
 
-    def __init__(self, top):
-        self.top, self.passed = top, set()
 
-    def check(self, jaxpr):
-        """Check one jaxpr and what it holds."""
-        if jaxpr in self.passed:
-            return  # shared by several equations
-        self.passed.add(jaxpr)
-        bound: set[Var] = set()
-        for v in jaxpr.constvars + jaxpr.invars:
-            self.bind(v, bound, jaxpr)
-        self.check_consts(jaxpr)
-        for eqn in jaxpr.eqns:
-            for x in eqn.invars:
-                self.read(x, bound, jaxpr, "the equation", eqn)
-            for inner in inner_jaxprs(eqn.params):
-                self.check(inner)
-            self.check_types(eqn, jaxpr)
-            for v in eqn.outvars:
-                self.bind(v, bound, jaxpr, eqn)
-        for i, x in enumerate(jaxpr.outvars):
-            self.read(x, bound, jaxpr, f"output {i}")
+def _check(jaxpr, passed):
+    """Check one jaxpr and what it holds, except what has passed already."""
+    if jaxpr in passed:
+        return
+    passed.add(jaxpr)
+    bound = set()
 
-    def bind(self, v, bound, jaxpr, eqn=None):
-        """A variable becomes known."""
-        if not isinstance(v, Var):
-            self.fail(f"{v!r} is bound, but it is not a variable", jaxpr, eqn)
-        if v in bound:
-            self.fail(f"the variable {self.name(v)} is bound twice", jaxpr, eqn)
-        bound.add(v)
+    def bind(variables, eqn=None):
+        for v in variables:
+            if not isinstance(v, Var):
+                raise _Fault(jaxpr, eqn, f"{v!r} is bound, but it is not a variable")
+            if v in bound:
+                raise _Fault(jaxpr, eqn, "the variable ", v, " is bound twice")
+            bound.add(v)
 
-    def read(self, x, bound, jaxpr, reader, eqn=None):
-        """A variable or literal is used."""
-        if isinstance(x, Literal):
-            return
-        if not isinstance(x, Var):
-            self.fail(f"{reader} reads {x!r}, not a variable or literal", jaxpr, eqn)
-        if x not in bound:
-            message = f"{reader} reads the variable {self.name(x)}, which is not bound"
-            self.fail(message, jaxpr, eqn)
+    def read(x, reader, eqn=None):
+        if not isinstance(x, (Var, Literal)):
+            raise _Fault(jaxpr, eqn, f"{reader} reads {x!r}, not a variable or literal")
+        if isinstance(x, Var) and x not in bound:
+            raise _Fault(jaxpr, eqn, f"{reader} reads the variable ", x, ", which is not bound")
 
-    def check_consts(self, jaxpr):
-        """The captured arrays have the types of their variables."""
-        if len(jaxpr.consts) != len(jaxpr.constvars):
-            count = f"{len(jaxpr.constvars)} constvars, but {len(jaxpr.consts)} consts"
-            self.fail(f"the jaxpr has {count}", jaxpr)
-        for v, const in zip(jaxpr.constvars, jaxpr.consts):
-            if v.aval != const.aval:
-                types = f"has type {v.aval}, but its array has type {const.aval}"
-                self.fail(f"the constant {self.name(v)} {types}", jaxpr)
+    def compare(variables, avals, count, kind, gives, eqn=None):
+        if len(variables) != len(avals):
+            raise _Fault(jaxpr, eqn, count)
+        for v, aval in zip(variables, avals):
+            if v.aval != aval:
+                raise _Fault(jaxpr, eqn, kind, v, f" has type {v.aval}, but {gives} {aval}")
 
-    def check_types(self, eqn, jaxpr):
-        """The results of an equation have the types that the primitive's type rule gives."""
+    bind(jaxpr.constvars + jaxpr.invars)
+    count = f"the jaxpr has {len(jaxpr.constvars)} constvars, but {len(jaxpr.consts)} consts"
+    avals = [const.aval for const in jaxpr.consts]
+    compare(jaxpr.constvars, avals, count, "the constant ", "its array has type")
+    for eqn in jaxpr.eqns:
         prim = eqn.primitive
+        for x in eqn.invars:
+            read(x, "the equation", eqn)
+        for inner in inner_jaxprs(eqn.params):
+            _check(inner, passed)
         try:
             out = prim.type(*[x.aval for x in eqn.invars], **eqn.params)
         except (TypeError, ValueError) as error:
-            self.fail(f"`{prim}` does not take these operands: {error}", jaxpr, eqn)
+            raise _Fault(jaxpr, eqn, f"`{prim}` does not take these operands: {error}") from None
         avals = list(out) if prim.multi else [out]
-        if len(avals) != len(eqn.outvars):
-            count = f"{len(avals)} results, but the equation binds {len(eqn.outvars)}"
-            self.fail(f"`{prim}` has {count}", jaxpr, eqn)
-        for v, aval in zip(eqn.outvars, avals):
-            if v.aval != aval:
-                types = f"has type {v.aval}, but `{prim}` gives {aval}"
-                self.fail(f"the variable {self.name(v)} {types}", jaxpr, eqn)
+        count = f"`{prim}` has {len(avals)} results, but the equation binds {len(eqn.outvars)}"
+        compare(eqn.outvars, avals, count, "the variable ", f"`{prim}` gives", eqn)
+        bind(eqn.outvars, eqn)
+    for i, x in enumerate(jaxpr.outvars):
+        read(x, f"output {i}")
 
-    @functools.cached_property
-    def printer(self):
-        """Writes jaxprs with one set of names; made when an error needs it."""
-        # Unused variables keep their names here: an error may be about one of several.
-        printer = JaxprPrinter(Names(shared=shared_jaxprs(self.top)))
-        printer.top(self.top)  # writing the jaxpr down names its variables
-        return printer
 
-    def name(self, v):
-        """A variable's name, in quotes."""
-        return f"'{self.printer.names[v]}'"
-
-    def fail(self, message, jaxpr, eqn=None):
-        """Raise the error, with the equation and the jaxpr that it stands in."""
-        where = "while checking jaxpr"
-        if eqn is not None:
-            message += f"\n\nin equation:\n\n{layout(self.printer.eqn(eqn)).rstrip()}"
-            message += f"\n\nfrom source: {eqn.source}" if eqn.source else ""
-            i, n = jaxpr.eqns.index(eqn), len(jaxpr.eqns)
+def _error(top, jaxpr, eqn, *message):
+    """The error for a fault inside `top`, with the names that its variables have in print."""
+    # Unused variables keep their names here: an error may be about one of several.
+    printer = JaxprPrinter(Names(shared=shared_jaxprs(top)))
+    list(printer.top(top))  # writing the jaxpr down names its variables
+    text = "".join([f"'{printer.names[x]}'" if isinstance(x, Var) else x for x in message])
+    where = "while checking jaxpr"
+    if eqn is not None:
+        text += f"\n\nin equation:\n\n{layout(printer.eqn(eqn)).rstrip()}"
+        text += f"\n\nfrom source: {eqn.source}" if eqn.source else ""
+        i, n = jaxpr.eqns.index(eqn), len(jaxpr.eqns)
+        if n > 2 * NEAR:
+            where += f" (equation {i + 1} of {n} and those near it)"
             jaxpr = jaxpr.replace(eqns=jaxpr.eqns[max(0, i - NEAR) : i + NEAR])
-            if len(jaxpr.eqns) < n:
-                where += f" (equation {i + 1} of {n} and those near it)"
-        text = layout(self.printer.program(jaxpr))
-        raise JaxprTypeError(f"{message}\n\n{where}:\n\n{text}") from None
+    return JaxprTypeError(f"{text}\n\n{where}:\n\n{layout(printer.program(jaxpr))}")

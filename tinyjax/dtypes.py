@@ -17,18 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from ml_dtypes import bfloat16, finfo, iinfo  # noqa: F401 (iinfo passes through)
 
+from tinyjax import lattice
 from tinyjax.config import current_flags
-from tinyjax.lattice import (  # noqa: F401 (TypePromotionError passes through)
-    BOOL,
-    COMPLEX,
-    FLOATS,
-    SIGNED,
-    UNSIGNED,
-    WEAK,
-    TypePromotionError,
-    is_weak,
-    least_upper_bound,
-)
+from tinyjax.lattice import BOOL, WEAK, TypePromotionError, is_weak, least_upper_bound  # noqa: F401
 
 # ---- extended dtypes ----------------------------------------------------------------------------
 
@@ -80,13 +71,13 @@ float0 = np.dtype([("float0", np.void, 0)])
 
 KINDS: dict[str, set[np.dtype]] = {
     "bool": {BOOL},
-    "signed integer": {*SIGNED},
-    "unsigned integer": {*UNSIGNED},
-    "integral": {*SIGNED, *UNSIGNED},
-    "real floating": {*FLOATS},
-    "complex floating": {*COMPLEX},
-    "numeric": {*SIGNED, *UNSIGNED, *FLOATS, *COMPLEX},
+    "signed integer": {*lattice.SIGNED},
+    "unsigned integer": {*lattice.UNSIGNED},
+    "integral": {*lattice.SIGNED, *lattice.UNSIGNED},
+    "real floating": {*lattice.FLOATS},
+    "complex floating": {*lattice.COMPLEX},
 }
+KINDS["numeric"] = set().union(*KINDS.values()) - {BOOL}
 VALID = {float0, BOOL, *KINDS["numeric"]}
 
 
@@ -334,8 +325,9 @@ def dtype(x):
     scalar_type = x if isinstance(x, type) else type(x)
     if scalar_type in python_scalar_types:
         return canonicalize_dtype(scalar_type)
-    written = isinstance(x, (str, np.dtype)) or (isinstance(x, type) and issubclass(x, np.generic))
-    found = np.dtype(x) if written else getattr(x, "dtype", None)
+    if isinstance(x, (str, np.dtype)) or (isinstance(x, type) and issubclass(x, np.generic)):
+        return check_user_dtype_supported(x, "dtype")
+    found = getattr(x, "dtype", None)
     if not isinstance(found, (np.dtype, ExtendedDType)):
         try:
             found = np.result_type(x)
@@ -344,10 +336,7 @@ def dtype(x):
     if isinstance(found, ExtendedDType):
         return found
     if found not in VALID:
-        what = f"Value '{x}' with dtype {found} is not a valid JAX array type."
-        raise TypeError(f"{what} Only arrays of numeric types are supported by JAX.")
-    if written:
-        return _narrow_explicit(found, "dtype")
+        raise TypeError(f"Value '{x}' with dtype {found} is not a valid JAX array type.")
     # An array of ours, once made, keeps its 64 bits.
     return found if hasattr(x, "weak_type") else canonicalize_dtype(found)
 
@@ -437,7 +426,7 @@ def result_type(*args, return_weak_type_flag=False):
         raise ValueError("at least one array or dtype is required")
     found, weak = lattice_result_type(*[default_float_dtype() if x is None else x for x in args])
     if weak:  # the default of the same kind
-        wide = np.dtype("uint64") if found in UNSIGNED else _scalar_type(found)
+        wide = np.dtype("uint64") if found in KINDS["unsigned integer"] else _scalar_type(found)
         found = canonicalize_dtype(wide)
     return (found, weak) if return_weak_type_flag else found
 

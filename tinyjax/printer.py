@@ -11,51 +11,45 @@ from collections import Counter
 
 from tinyjax.core import Jaxpr, JaxprEqn, Literal, Var
 
-# ---- documents --------------------------------------------------------------------------------
+# ---- documents ----------------------------------------------------------------------------------
 #
-# A document is a str, a tuple of documents one after the other, or one of these.
+# A document is a text (a str), or a tuple of documents one after the other.
 
 
-class Break:
-    """A place where a line may end; it prints as `text` if it does not."""
+class Break(str):
+    """A place where a line may end; the text stands there if it does not."""
 
-    __slots__ = ("text",)
-
-    def __init__(self, text=" "):
-        self.text = text
+    def __new__(cls, text=" "):
+        return super().__new__(cls, text)
 
 
-class Group:
+class Keyword(str):
+    """Text in the colour of keywords, where colours are wanted."""
+
+
+class TypeText(str):
+    """Text in the colour of types."""
+
+
+class Group(tuple):
     """All breaks directly inside end their lines, unless the whole group fits on this one."""
 
-    __slots__ = ("body",)
-
-    def __init__(self, *body):
-        self.body = body
+    def __new__(cls, *docs):
+        return super().__new__(cls, docs)
 
 
-class Nest:
-    """Lines that begin inside are indented by `by` more columns."""
-
-    __slots__ = ("body", "by")
-
-    def __init__(self, by, *body):
-        self.by, self.body = by, body
-
-
-class Styled:
-    """Text in a colour, where colours are wanted."""
-
-    __slots__ = ("style", "text")
-
-    def __init__(self, style, text):
-        self.style, self.text = style, text
+class Nest(Group):
+    """The first item is a number: lines that begin inside are indented by as many more columns."""
 
 
 def join(separator, docs):
     """Documents with a separator between each two."""
-    docs = list(docs)
-    return tuple(part for doc in docs for part in (separator, doc))[1:]
+    return tuple([part for doc in docs for part in (separator, doc)][1:])
+
+
+def brackets(left, docs, right):
+    """Documents in brackets, each on a line of its own unless all fit on this one."""
+    return Group(Nest(2, left, Break(""), *join(Break(), docs)), Break(""), right)
 
 
 def fits(doc, room):
@@ -64,43 +58,14 @@ def fits(doc, room):
     while todo and room >= 0:
         doc = todo.pop()
         if isinstance(doc, tuple):
-            todo.extend(reversed(doc))
-        elif isinstance(doc, (Group, Nest)):
-            todo.append(doc.body)
-        else:
-            room -= len(doc if isinstance(doc, str) else doc.text)
+            todo += reversed(doc)
+        elif isinstance(doc, str):
+            room -= len(doc)
     return room >= 0
 
 
-STYLES = {  # the escape codes that begin and end a style on a terminal
-    "keyword": ("\x1b[34;1m", "\x1b[39;22m"),
-    "type": ("\x1b[35m", "\x1b[39m"),
-    None: ("", ""),
-}
-
-
-class Writer:
-    """Collects text, remembers the column, and switches colours when text needs another."""
-
-    def __init__(self, use_color):
-        self.parts, self.column, self.style, self.use_color = [], 0, None, use_color
-
-    def write(self, text, style=None):
-        """Append text."""
-        if self.use_color and style != self.style:
-            self.parts += [STYLES[self.style][1], STYLES[style][0]]
-            self.style = style
-        self.parts.append(text)
-        self.column += len(text)
-
-    def newline(self, indent):
-        """End the line and indent the next one."""
-        self.parts.append("\n" + " " * indent)
-        self.column = indent
-
-    def finish(self):
-        """Everything written."""
-        return "".join([*self.parts, STYLES[self.style][1]])
+# The escape codes that begin and end a style on a terminal.
+STYLES = {Keyword: ("\x1b[34;1m", "\x1b[39;22m"), TypeText: ("\x1b[35m", "\x1b[39m")}
 
 
 def layout(doc, width=80, use_color=False):
@@ -112,29 +77,32 @@ def layout(doc, width=80, use_color=False):
       y
     )
     """
-    out = Writer(use_color)
+    column, style, parts = 0, str, []  # parts: pairs (style, text)
     todo = [(0, False, doc)]  # indentation, whether all on one line, document
     while todo:
         indent, flat, doc = todo.pop()
-        if isinstance(doc, str):
-            out.write(doc)
-        elif isinstance(doc, tuple):
-            todo.extend((indent, flat, part) for part in reversed(doc))
-        elif isinstance(doc, Nest):
-            todo.append((indent + doc.by, flat, doc.body))
-        elif isinstance(doc, Styled):
-            out.write(doc.text, doc.style)
-        elif isinstance(doc, Group):
-            # Only the group itself must fit: what follows it on the line does not count.
-            todo.append((indent, flat or fits(doc.body, width - out.column), doc.body))
-        elif flat:
-            out.write(doc.text)
+        if isinstance(doc, tuple):
+            if isinstance(doc, Nest):
+                indent, doc = indent + doc[0], doc[1:]
+            elif isinstance(doc, Group):
+                # Only the group itself must fit: what follows it on the line does not count.
+                flat = flat or fits(doc, width - column)
+            todo += [(indent, flat, part) for part in reversed(doc)]
+        elif isinstance(doc, Break) and not flat:
+            parts.append((style, "\n" + " " * indent))
+            column = indent
         else:
-            out.newline(indent)
-    return out.finish()
+            style = type(doc) if use_color and type(doc) in STYLES else str
+            parts.append((style, doc))
+            column += len(doc)
+    text = ""
+    for style, run in itertools.groupby(parts, key=lambda part: part[0]):
+        begin, end = STYLES.get(style, ("", ""))
+        text += begin + "".join([piece for _, piece in run]) + end
+    return text
 
 
-# ---- names ------------------------------------------------------------------------------------
+# ---- names --------------------------------------------------------------------------------------
 
 
 def letters(n):
@@ -147,33 +115,29 @@ def letters(n):
     return (letters(head) if head else "") + chr(ord("a") + digit)
 
 
-class Names:
-    """Hands out the names of variables, in order of demand, over all nested jaxprs.
+class Names(dict):
+    """Variables -> names, handed out in order of demand over all nested jaxprs.
 
     shared: jaxpr -> name, for jaxprs that are written once, in front, and then go by name.
     """
 
     def __init__(self, unused=(), shared=()):
+        super().__init__(dict.fromkeys(unused, "_"))
         self.shared = dict(shared)
-        self.names = dict.fromkeys(unused, "_")
         taken = set(self.shared.values())
         self.fresh = (name for name in map(letters, itertools.count()) if name not in taken)
 
-    def __getitem__(self, var):
-        if var not in self.names:
-            self.names[var] = next(self.fresh)
-        return self.names[var]
+    def __missing__(self, var):
+        self[var] = next(self.fresh)
+        return self[var]
 
-    def suggest(self, inner, outer):
-        """Give the variables of an inner jaxpr the names of those they stand for outside."""
-        if len(inner) != len(outer):
-            return  # an ill-typed call, which must still print
+    def suggest(self, pairs):
+        """Give variables of an inner jaxpr the names of those outside that they stand for."""
         lent = set()  # a name is lent once, or two inner variables would share it
-        for v, like in zip(inner, outer):
-            both = isinstance(v, Var) and isinstance(like, Var)
-            if both and like not in lent and v not in self.names:
+        for v, like in pairs:
+            if isinstance(v, Var) and isinstance(like, Var) and v not in self and like not in lent:
                 lent.add(like)
-                self.names[v] = self[like]
+                self[v] = self[like]
 
 
 def unused_vars(jaxpr):
@@ -186,13 +150,10 @@ def unused_vars(jaxpr):
 
 def shown_jaxprs(eqn):
     """The jaxprs among the printed parameters, in the order in which the call gave them."""
-    order = list(eqn.params)
     shown = dict(eqn.primitive.shown_params(eqn.params))
-    for key in sorted(shown, key=lambda k: order.index(k) if k in order else len(order)):
-        value = shown[key]
-        for item in value if isinstance(value, tuple) else (value,):
-            if isinstance(item, Jaxpr):
-                yield item
+    for key in [*[k for k in eqn.params if k in shown], *[k for k in shown if k not in eqn.params]]:
+        items = shown[key] if isinstance(shown[key], tuple) else (shown[key],)
+        yield from [item for item in items if isinstance(item, Jaxpr)]
 
 
 LONG = 10  # an inner jaxpr with more equations is written in front, even if it occurs once
@@ -200,36 +161,31 @@ LONG = 10  # an inner jaxpr with more equations is written in front, even if it 
 
 def shared_jaxprs(top):
     """{jaxpr: name} of the inner jaxprs that are written in front: the repeated and the long."""
-    visits: Counter[Jaxpr] = Counter()
-    names: dict[Jaxpr, str] = {}
-    queue = [top]
+    visits, names, queue = Counter(), {}, [top]
     for jaxpr in queue:  # breadth first; the queue grows while it is read
         visits[jaxpr] += 1
         if visits[jaxpr] > 2:
             continue  # all that is inside has been seen twice, too
         for eqn in jaxpr.eqns:
+            inside = list(shown_jaxprs(eqn))
+            queue += inside
             # The name of a custom rule is for its equation only, as in JAX.
-            custom = eqn.primitive.name.startswith("custom_")
-            name = None if custom else eqn.params.get("name")
-            for inner in shown_jaxprs(eqn):
-                queue.append(inner)
-                if name is not None:
-                    names.setdefault(inner, str(name).strip("<>"))
-    shared: dict[Jaxpr, str] = {}
-    counts: Counter[str] = Counter()
+            if "name" in eqn.params and not eqn.primitive.name.startswith("custom_"):
+                for inner in inside:
+                    names.setdefault(inner, str(eqn.params["name"]).strip("<>"))
+    shared, counts = {}, Counter()
     for jaxpr, n in visits.items():
         if n > 1 or (jaxpr is not top and len(jaxpr.eqns) > LONG):
             name = names.get(jaxpr, "jaxpr")
-            namesakes = counts[name]
             counts[name] += 1
-            if namesakes:  # f, f1, f2, ...: the name made up here counts as given, too
-                name += str(namesakes)
+            if counts[name] > 1:  # f, f1, f2, ...: the name made up here counts as given, too
+                name += str(counts[name] - 1)
                 counts[name] += 1
             shared[jaxpr] = name
     return shared
 
 
-# ---- documents of jaxprs ----------------------------------------------------------------------
+# ---- documents of jaxprs ------------------------------------------------------------------------
 
 
 class JaxprPrinter:
@@ -240,56 +196,42 @@ class JaxprPrinter:
 
     def atom(self, x):
         """A variable's name or a literal's number and type."""
-        if isinstance(x, Var):
-            return self.names[x]
-        if not isinstance(x, Literal):
-            return repr(x)  # an ill-formed jaxpr must print, too
-        return f"{literal_text(x)}:{x.aval.str_short(short_dtypes=True)}"
+        if isinstance(x, Literal):
+            return f"{literal_text(x)}:{x.aval.str_short(short_dtypes=True)}"
+        return self.names[x] if isinstance(x, Var) else repr(x)  # ill-formed jaxprs print, too
 
     def binder(self, v):
         """A variable with its type, where it is bound."""
-        if not self.print_shapes:
-            return self.names[v]
-        return self.names[v], Styled("type", ":" + v.aval.str_short(short_dtypes=True))
+        kind = ":" + v.aval.str_short(short_dtypes=True) if self.print_shapes else ""
+        return self.names[v], TypeText(kind)
 
-    def row(self, items, separator=""):
+    def row(self, show, items, separator=""):
         """Items on one line, or as many on each line as it holds."""
-        return Nest(2, Group(*join((separator, Group(Break())), items)))
-
-    def binders(self, variables):
-        """Variables with their types."""
-        return self.row([self.binder(v) for v in variables])
-
-    def atoms(self, xs, separator=""):
-        """Variables and literals that are read."""
-        return self.row([self.atom(x) for x in xs], separator)
+        return Nest(2, Group(*join((separator, Group(Break())), map(show, items))))
 
     def value(self, value):
         """The value of a parameter."""
         if isinstance(value, Jaxpr):
             return self.jaxpr(value)
         if type(value) is tuple and all(isinstance(v, Jaxpr) for v in value):
-            body = Break(""), *join(Break(), map(self.jaxpr, value))
-            return Group(Nest(2, "(", *body), Break(""), ")")
+            return brackets("(", map(self.jaxpr, value), ")")
         return value_text(value)
 
     def params(self, pairs):
         """`[name=value ...]`, or nothing if there are none."""
-        if not pairs:
-            return ""
         items = [(f"{key}=", self.value(value)) for key, value in pairs]
-        return Group(Nest(2, "[", Break(""), *join(Break(), items)), Break(""), "]")
+        return brackets("[", items, "]") if items else ""
 
     def eqn(self, eqn):
         """`b:f32[] = sin a`."""
         if eqn.primitive.name == "jit" and eqn.params["jaxpr"] not in self.names.shared:
             inner = eqn.params["jaxpr"]
-            self.names.suggest(inner.invars, eqn.invars)
-            self.names.suggest(inner.outvars, eqn.outvars)
-        left = (self.binders(eqn.outvars), " = ") if eqn.outvars else ""
+            self.names.suggest(zip(inner.invars, eqn.invars))
+            self.names.suggest(zip(inner.outvars, eqn.outvars))
+        left = (self.row(self.binder, eqn.outvars), " = ") if eqn.outvars else ""
         pairs = eqn.primitive.shown_params(eqn.params)
         pairs = sorted(pairs, key=lambda pair: pair[0] != "name")  # a name comes first
-        return left, eqn.primitive.name, self.params(pairs), " ", self.atoms(eqn.invars)
+        return left, eqn.primitive.name, self.params(pairs), " ", self.row(self.atom, eqn.invars)
 
     def jaxpr(self, jaxpr):
         """`{ lambda ; ... }`, or only its name if the program is written elsewhere."""
@@ -298,20 +240,20 @@ class JaxprPrinter:
     def program(self, jaxpr):
         """`{ lambda constants; inputs. let equations in (outputs) }`."""
         # The order matters: writing a variable down for the first time names it.
-        head = self.binders(jaxpr.constvars), "; ", self.binders(jaxpr.invars), ". "
-        eqns = join(Break("; "), [self.eqn(e) for e in jaxpr.eqns])
-        outs = "(", self.atoms(jaxpr.outvars, ","), ",)" if len(jaxpr.outvars) == 1 else ")"
-        let = Styled("keyword", "let"), Nest(2, Break(), *eqns), Break()
-        inside = "{ ", Styled("keyword", "lambda "), *head, *let, Styled("keyword", "in "), *outs
-        return Group(Nest(2, *inside), " }")
+        consts, args = self.row(self.binder, jaxpr.constvars), self.row(self.binder, jaxpr.invars)
+        eqns = join(Break("; "), map(self.eqn, jaxpr.eqns))
+        outs = self.row(self.atom, jaxpr.outvars, ",")
+        head = "{ ", Keyword("lambda "), consts, "; ", args, ". "
+        body = Keyword("let"), Nest(2, Break(), *eqns), Break(), Keyword("in ")
+        return Group(
+            Nest(2, head, *body, "(", outs, ",)" if len(jaxpr.outvars) == 1 else ")"), " }"
+        )
 
     def top(self, jaxpr):
         """The shared programs, then the jaxpr itself."""
-        shared = [
-            ("let ", name, " = ", self.program(inner), " in", Break())
-            for inner, name in self.names.shared.items()
-        ]
-        return *shared, self.jaxpr(jaxpr)
+        for inner, name in self.names.shared.items():
+            yield "let ", name, " = ", self.program(inner), " in", Break()
+        yield self.jaxpr(jaxpr)
 
 
 def literal_text(literal):
@@ -331,7 +273,7 @@ def value_text(value):
     return re.sub(r"(?<= at 0x)[0-9a-fA-F]+", lambda m: "X" * len(m[0]), str(value))
 
 
-# ---- the methods that jaxprs, equations and variables print with ------------------------------
+# ---- the methods that jaxprs, equations and variables print with --------------------------------
 
 
 def pretty_print(jaxpr, *, use_color=False, print_shapes=True, width=80):
@@ -341,7 +283,7 @@ def pretty_print(jaxpr, *, use_color=False, print_shapes=True, width=80):
     print_shapes: with the types of variables. width: of a line.
     """
     names = Names(unused_vars(jaxpr), shared_jaxprs(jaxpr))
-    return layout(JaxprPrinter(names, print_shapes).top(jaxpr), width, use_color)
+    return layout(tuple(JaxprPrinter(names, print_shapes).top(jaxpr)), width, use_color)
 
 
 def eqn_text(eqn):
@@ -355,7 +297,7 @@ def install(cls, **methods):
         setattr(cls, name, method)
 
 
-install(Jaxpr, pretty_print=pretty_print, __str__=pretty_print, __repr__=pretty_print)
-install(JaxprEqn, __str__=eqn_text, __repr__=eqn_text)
+install(Jaxpr, pretty_print=pretty_print, __repr__=pretty_print)
+install(JaxprEqn, __repr__=eqn_text)
 install(Var, __repr__=lambda v: f"Var(id={id(v)}):{v.aval.str_short()}")
 install(Literal, __repr__=lambda x: f"Literal({literal_text(x)})")
