@@ -204,6 +204,31 @@ def test_sums_of_ten_million_numbers_are_exact_to_1e_6(axes):
         assert np.max(np.abs(np.asarray(got) - want) / want) <= 1e-6
 
 
+@pytest.mark.parametrize("case", ["random", "equal", "nan", "low", "rows", "ints", "low ints"])
+def test_argmax_of_long_arrays_finds_the_first(case):
+    x = normal(3000)
+    x = {
+        "random": x,
+        "equal": np.zeros(3000, F),
+        "nan": np.where(np.arange(3000) % 1500 == 1400, np.nan, x),
+        "low": np.full(3000, -np.inf, F),
+        "rows": np.round(normal(5, 700)),
+        "ints": np.round(x * 3).astype(np.int32),
+        "low ints": np.full(2000, np.iinfo(np.int32).min, np.int32),
+    }[case]
+
+    def f(op, x):
+        last = x.ndim - 1
+        return [
+            op.argmax(x, last, np.int32),
+            op.argmin(x, last, np.int32),
+            op.reduce_max(x, (last,)),
+        ]
+
+    for got, want in zip(both(f, x), f(jax.lax, x), strict=True):
+        np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
+
+
 # ---- passes -------------------------------------------------------------------------------------
 
 

@@ -377,7 +377,13 @@ class Emitter:
         groups, idx = self.analyse(nest.shape, body)
         sums = [eqn for eqn in nest.eqns if reduce.is_reduction(eqn)]
         results = reduce.emit_sums(
-            self, nest.shape, groups, idx, sums, lambda at: self.stores(nest.eqns, at)
+            self,
+            nest.shape,
+            groups,
+            idx,
+            sums,
+            lambda at: self.stores(nest.eqns, at),
+            busy=bool(self.element_eqns(nest.eqns)),
         )
         for eqn, name in zip(sums, results):
             self.scalar(eqn.outvars[0], name)
@@ -432,7 +438,8 @@ class Emitter:
         writes = any(self.is_full(v) for v in self.element_eqns(now, self.phase))
         if not sums and not writes and not stash_now:
             return
-        results = reduce.emit_sums(self, nest.shape, inner, idx, sums, on_the_way)
+        busy = writes or stash_now
+        results = reduce.emit_sums(self, nest.shape, inner, idx, sums, on_the_way, busy)
         for eqn, name in zip(sums, results):
             key = eqn.outvars[0], tuple(ix.text for ix in idx[: nest.kept])
             self.kernel.scope.memo[key] = name

@@ -168,17 +168,62 @@ def written_out(shape, groups, idx):
     return groups[:-1], steps
 
 
-def emit_sums(em, shape, groups, idx, eqns, on_the_way):
+def emit_sums(em, shape, groups, idx, eqns, on_the_way, busy=True):
     """Loops over the groups of axes around some reductions -> the names of their results.
 
-    on_the_way(idx): writes what else happens in the innermost loop.
+    on_the_way(idx): writes what else happens in the innermost loop; busy: whether that is anything.
     """
     if not groups:
         on_the_way(idx)
         return [trivial(em, eqn, idx) for eqn in eqns]
-    groups, steps = written_out(shape, groups, idx)
-    sums = [Sum(em, eqn, steps) for eqn in eqns]
-    return sum_loops(em, shape, groups, sums, lambda: [on_the_way(at) for at in steps])
+    long = len(groups) == 1 and math.prod(shape[d] for d in groups[0]) >= LONG
+    searched = [eqn for eqn in eqns if eqn.primitive.name.startswith("arg")] if long else []
+    plain = [eqn for eqn in eqns if eqn not in searched]
+    results = {}
+    if plain or not searched or busy:
+        loops, steps = written_out(shape, groups, idx)
+        sums = [Sum(em, eqn, steps) for eqn in plain]
+        names = sum_loops(em, shape, loops, sums, lambda: [on_the_way(at) for at in steps])
+        results = dict(zip(plain, names))
+    for eqn in searched:
+        results[eqn] = search(em, shape, groups[0], idx, eqn)
+    return [results[eqn] for eqn in eqns]
+
+
+LONG, SEARCHED = 256, 1024  # elements from which on argmax searches block by block
+
+
+def search(em, shape, group, idx, eqn):
+    """argmax, argmin: where a block has a better element, look for it -> the result's name."""
+    kernel, out = em.kernel, eqn.outvars[0]
+    is_float = code_of(eqn.invars[0].aval.dtype)[0] == "f"
+    word, sign = ("accmax", ">") if eqn.primitive.name == "argmax" else ("accmin", "<")
+    names = [kernel.namer(out) + suffix for suffix in ("_best", "_block", "")]
+    best, top, at = (kernel.fresh(n) for n in names)
+    code, letter = code_of(out.aval.dtype), em.letter[group[-1]]
+    n = em.size(math.prod(shape[d] for d in group))
+    bounds = f"block*{SEARCHED}, minimum(block*{SEARCHED} + {SEARCHED}, {n})"
+    header = f"for {letter} in range({bounds}):"
+
+    kernel.line(f"{best} = {start(eqn)}")
+    kernel.line(f"{at} = {code}(0)")
+    kernel.open(f"for block in range(({n} + {SEARCHED - 1}) // {SEARCHED}):")
+    kernel.line(f"{top} = {start(eqn)}")
+    kernel.open(header, group)
+    kernel.line(f"{top} = {word}({top}, {read(em, eqn.invars[0], idx)})")
+    kernel.close()
+    test = f"({top} != {top}) & ({best} == {best})"  # NaN is better than any number
+    kernel.open(f"if ({top} {sign} {best}) | ({test}):" if is_float else f"if {top} {sign} {best}:")
+    kernel.line(f"{best} = {top}")
+    kernel.open(header, group)
+    value = read(em, eqn.invars[0], idx)
+    test = f"({value} != {value}) & ({top} != {top})"
+    kernel.open(f"if ({value} == {top}) | ({test}):" if is_float else f"if {value} == {top}:")
+    kernel.line(f"{at} = {code}({letter}){em.comment(eqn)}")
+    kernel.line("break")
+    for _ in range(4):
+        kernel.close()
+    return at
 
 
 def sum_loops(em, shape, groups, sums, on_the_way):
