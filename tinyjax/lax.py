@@ -126,7 +126,6 @@ from tinyjax.primitives.linear import (
     convert_element_type_p,
     expand_dims,
     full,
-    reduce_sum,
     reduce_sum_p,
     reshape,
     reshape_p,
@@ -240,6 +239,7 @@ from tinyjax.primitives.reducing import (
     reduce_or_p,
     reduce_prod,
     reduce_prod_p,
+    reduce_sum,
     reduce_xor,
     reduce_xor_p,
 )
