@@ -111,7 +111,7 @@ class Kernel:
         """The place of a variable that is an argument of the kernel."""
         if var not in self.places:
             code = code_of(var.aval.dtype)
-            name = self.namer(var) + (suffix or ("" if var.aval.shape else "_ref"))
+            name = self.fresh(self.namer(var) + (suffix or ("" if var.aval.shape else "_ref")))
             self.arrays[name] = code, var
             self.places[var] = Place(name, code, var.aval.shape)
         return self.places[var]
