@@ -123,3 +123,48 @@ class Program:
 
     def iota(self):
         return self.lax.iota(np.int32, self.rng.choice([3, 5, 7]))
+
+
+class Loop:
+    """A random scan, fori_loop, while_loop or cond, whose body is a random program."""
+
+    def __init__(self, seed, length):
+        self.seed, self.length = seed, length
+
+    def body(self, lax, carry, extra=()):
+        """New values of the carry (of the same types), and some other results."""
+        rng = random.Random(self.seed + 1)
+        made = Program(self.seed + 2, self.length)(lax, *carry, *extra)
+        pool = [*carry, *made]
+        new = []
+        for c in carry:
+            fit = [v for v in pool if v.shape == c.shape and v.dtype == c.dtype]
+            v = rng.choice(fit[::-1][: 1 + len(fit) // 2] if rng.random() < 0.8 else fit)
+            new.append(lax.tanh(v) if np.dtype(v.dtype).kind == "f" else v)  # stays small
+        return tuple(new), made[:2]
+
+    def __call__(self, lax, *xs):
+        rng = random.Random(self.seed)
+        xs = [x for x in xs if 0 not in x.shape]
+        carry = tuple(xs[i] for i in rng.sample(range(len(xs)), 4))
+        kind = rng.choice(["scan", "fori", "while", "cond"])
+        if kind == "scan":
+            rows = rng.choice([x for x in xs if x.shape])
+
+            def step(c, x):
+                return self.body(lax, c, [x])
+
+            return lax.scan(step, carry, rows, reverse=rng.random() < 0.5)
+        if kind == "fori":
+            return lax.fori_loop(0, 4, lambda i, c: self.body(lax, c, [i])[0], carry)
+        if kind == "while":
+
+            def more(s):
+                return lax.lt(s[0], np.int32(4))
+
+            def count(s):
+                return (lax.add(s[0], np.int32(1)), *self.body(lax, s[1:])[0])
+
+            return lax.while_loop(more, count, (np.int32(0), *carry))
+        which = lax.gt(lax.reduce_sum(xs[1], (0,)), np.float32(0))
+        return lax.cond(which, lambda *c: self.body(lax, c)[0], lambda *c: c, *carry)

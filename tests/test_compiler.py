@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from compiler_programs import Program, inputs
+from compiler_programs import Loop, Program, inputs
 
 import tinyjax
 from tinyjax import lax
@@ -362,6 +362,15 @@ def test_a_loop_is_one_kernel(name):
     driver = compiled(f, *xs)
     assert len(driver.kernels) == 1
     assert not call_outs(driver)
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_random_loop_agrees_with_jax(seed):
+    """Carries that are written in place, read elsewhere, exchanged, or left alone."""
+    xs = inputs(seed)
+    loop = Loop(seed, 6 + 2 * seed)
+    got = tinyjax.jit(lambda *a: loop(lax, *a))(*xs)
+    agree(got, jax.jit(lambda *a: loop(jax.lax, *a))(*xs), rtol=2e-3)
 
 
 def test_a_loop_with_a_body_that_kernels_cannot_express():
