@@ -324,3 +324,68 @@ def test_checkpoint_keeps_only_inputs():
     _, all_kept = OURS.vjp(chain, MAT)
     count = lambda pull: len(OURS.tree_util.tree_leaves(pull))
     assert count(kept) == 1 and count(all_kept) >= 10
+
+
+# ---- rules that close over traced values --------------------------------------------------------
+
+
+def closing_over(jax, kind, y):
+    """x y with a slope of 10 y, where the function and its rules close over y."""
+    if kind == "custom_jvp":
+        return with_rule(jax, lambda p, t: (p[0] * y, t[0] * y * 10.0), lambda x: x * y)
+    return with_vjp(jax, lambda x: (x * y, None), lambda r, ct: (ct * y * 10.0,), lambda x: x * y)
+
+
+STAGED = {
+    "jit": lambda jax, f: jax.jit(f),
+    "checkpoint": lambda jax, f: jax.checkpoint(f),
+    "cond": lambda jax, f: lambda x: jax.lax.cond(x > 0, f, lambda x: x, x),
+    "switch": lambda jax, f: lambda x: jax.lax.switch(1, [lambda x: x, f, f], x),
+    "jit_jit": lambda jax, f: jax.jit(lambda x: jax.jit(f)(x) * 1.0),
+}
+SURROUNDINGS = {
+    "vmap": lambda jax, g: jax.vmap(g)(XS),
+    "jit": lambda jax, g: [jax.jit(g)(y) for y in XS],
+    "scan": lambda jax, g: jax.lax.scan(lambda c, y: (c, g(y)), 0.0, XS)[1],
+    "grad": lambda jax, g: [jax.value_and_grad(g)(float(y))[0] for y in XS],
+    "jit_vmap": lambda jax, g: jax.jit(jax.vmap(jax.jit(g)))(XS),
+}
+
+
+@pytest.mark.parametrize("around", SURROUNDINGS)
+@pytest.mark.parametrize("staged", STAGED)
+@pytest.mark.parametrize("kind", ["custom_jvp", "custom_vjp"])
+def test_rules_close_over_values_of_an_outer_transformation(kind, staged, around):
+    """The slope at 2 is 10 y, wherever the rule runs. (JAX has this for some of the cases only.)"""
+    jax = OURS
+
+    def slope(y):
+        return jax.grad(STAGED[staged](jax, closing_over(jax, kind, y)))(2.0)
+
+    np.testing.assert_allclose(SURROUNDINGS[around](jax, slope), 10.0 * XS, rtol=1e-5)
+
+
+@pytest.mark.parametrize("around", SURROUNDINGS)
+@pytest.mark.parametrize("kind", ["custom_jvp", "custom_vjp"])
+def test_rules_in_loops_close_over_values(kind, around):
+    """Three rounds of a scan: the slope is (10 y)**3."""
+    jax = OURS
+
+    def slope(y):
+        f = closing_over(jax, kind, y)
+        return jax.grad(lambda x: jax.lax.scan(lambda c, _: (f(c), None), x, None, 3)[0])(2.0)
+
+    np.testing.assert_allclose(SURROUNDINGS[around](jax, slope), (10.0 * XS) ** 3, rtol=1e-4)
+
+
+def test_rules_that_close_over_values_are_differentiated():
+    """By an outer gradient: 10 y has the slope 10."""
+
+    def run(jax):
+        def slope(y):
+            f = closing_over(jax, "custom_jvp", y)
+            return jax.grad(lambda x: jax.lax.scan(lambda c, _: (f(c), None), x, None, 1)[0])(2.0)
+
+        return jax.grad(slope)(3.0), jax.value_and_grad(slope)(0.5), jax.vmap(jax.grad(slope))(XS)
+
+    same(run)

@@ -4,6 +4,7 @@ from tinyjax.array import Array, is_arraylike, lift
 from tinyjax.core import Tracer
 from tinyjax.transforms.flat import wraps
 from tinyjax.transforms.jit import JitFunction, ShapeDtypeStruct, jit
+from tinyjax.transforms.stage import closed
 from tinyjax.tree_util import tree_leaves, tree_map
 
 
@@ -25,20 +26,10 @@ def make_jaxpr(fun, static_argnums=(), return_shape=False):
 
     def make_jaxpr_f(*args, **kwargs):
         found = traced.trace(*args, **kwargs)
-        jaxpr = captured_to_consts(found.traced)
+        jaxpr = closed(found.jaxpr, found.traced.captured)
         return (jaxpr, found.out_info) if return_shape else jaxpr
 
     return wraps(fun, make_jaxpr_f)
-
-
-def captured_to_consts(traced):
-    """The jaxpr with captured tracers of an outer transformation among its consts."""
-    n, jaxpr = len(traced.captured), traced.jaxpr
-    return jaxpr.replace(
-        invars=jaxpr.invars[n:],
-        constvars=jaxpr.constvars + jaxpr.invars[:n],
-        consts=jaxpr.consts + traced.captured,
-    )
 
 
 def eval_shape(fun, *args, **kwargs):

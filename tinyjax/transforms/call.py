@@ -1,6 +1,18 @@
 """Call: a primitive that runs one jaxpr; what jit and checkpoint share."""
 
-from tinyjax.core import Jaxpr, JaxprEqn, Primitive, Undef, Var, Zero, memo, nonzero, run
+from tinyjax.core import (
+    Jaxpr,
+    JaxprEqn,
+    Primitive,
+    Tracer,
+    Undef,
+    Var,
+    Zero,
+    inner_jaxprs,
+    memo,
+    nonzero,
+    run,
+)
 from tinyjax.transforms.programs import (
     batch_jaxpr,
     jvp_jaxpr,
@@ -8,7 +20,7 @@ from tinyjax.transforms.programs import (
     spread_cts,
     transpose_jaxpr,
 )
-from tinyjax.transforms.stage import dce, dce_pruned
+from tinyjax.transforms.stage import dce, dce_pruned, opened
 from tinyjax.util import split_list, spread, take
 
 
@@ -17,6 +29,21 @@ class Higher(Primitive):
 
     multi = high = collective = True
     program = "jaxpr"
+
+    def bind(self, *args, **params):
+        """As ever, but live tracers inside of programs become operands first."""
+        consts = [c for jaxpr in inner_jaxprs(params) for c in jaxpr.consts]
+        if any(isinstance(c, Tracer) for c in consts):
+            args, params = self.open(args, params)
+        return super().bind(*args, **params)
+
+    def open(self, args, params):
+        """-> operands and parameters with the programs' tracers as first operands."""
+        jaxpr, captured = opened(params[self.program])
+        params = params | {self.program: jaxpr}
+        if "num_consts" in params:
+            params["num_consts"] += len(captured)
+        return [*captured, *args], params
 
     def alone(self, avals, params):
         """The program that consists of one such equation; the same one for the same parameters."""

@@ -23,7 +23,7 @@ from tinyjax.transforms.programs import (
     spread_cts,
     transpose_jaxpr,
 )
-from tinyjax.transforms.stage import dce, prune, stage_closed, used_inputs
+from tinyjax.transforms.stage import dce, opened, prune, stage_closed, used_inputs
 from tinyjax.transforms.while_loop import static_value, while_p
 from tinyjax.tree_util import tree_flatten, tree_unflatten
 from tinyjax.util import split_list, spread, take
@@ -103,6 +103,12 @@ class Cond(Loop):
     """cond[branches] index *operands: run the branch with that number."""
 
     program = "branches"
+
+    def open(self, args, params):
+        programs = list(map(opened, params["branches"]))
+        captured = list({id(c): c for _, cs in programs for c in cs}.values())
+        branches = tuple(with_all_captured(jaxpr, cs, captured) for jaxpr, cs in programs)
+        return [args[0], *captured, *args[1:]], {"branches": branches}
 
     def impl(self, index, *xs, branches):
         outs = run(branches[min(max(int(index.npy), 0), len(branches) - 1)], *xs)

@@ -37,6 +37,7 @@ class Custom(Higher):
     """num_consts: how many first operands are values that call_jaxpr captured when staged."""
 
     callables = True
+    program = "call_jaxpr"
     hidden = ("trace",)
     printed = {"symbolic_zeros": False}
 

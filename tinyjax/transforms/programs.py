@@ -4,7 +4,6 @@ All are memoised on the jaxpr: a program is transformed once, so compiled code i
 """
 
 from tinyjax.core import (
-    EVAL,
     StageTrace,
     StageTracer,
     Undef,
@@ -23,7 +22,7 @@ from tinyjax.transforms.ad import (
     transpose,
 )
 from tinyjax.transforms.batching import move_to, vmap_flat
-from tinyjax.transforms.stage import dce, prune_captured, stage_closed
+from tinyjax.transforms.stage import closed, dce, prune_captured, stage_closed
 from tinyjax.util import drop, split_list, spread, take, unzip2
 
 
@@ -90,11 +89,9 @@ def linearize_jaxpr(jaxpr, nz, inst=(), keep=None):
             places[r] = n + len(outs) + len(new)
             new.append(r)
     tracers = [StageTracer(forward, a) if isinstance(a, Var) else a.array for a in outs + new]
-    forward_jaxpr, free = forward.finish(tracers)
-    for x in free:
-        EVAL.check(x)
+    forward_jaxpr = dce(closed(*forward.finish(tracers)))
     nonzeros = [nonzero(t) for t in ts]
-    return Linearized(dce(forward_jaxpr), linear_jaxpr, nonzeros, [places[r] for r in res])
+    return Linearized(forward_jaxpr, linear_jaxpr, nonzeros, [places[r] for r in res])
 
 
 @memo

@@ -50,7 +50,7 @@ from tinyjax.util import drop, fixpoint, split_list, spread, take
 @memo
 def hoist(jaxpr, num_consts):
     """Split off what depends on the first inputs only -> before, body, the hoisted variables."""
-    invariant, before, rest = set(jaxpr.invars[:num_consts]), [], []
+    invariant, before, rest = {*jaxpr.invars[:num_consts], *jaxpr.constvars}, [], []
     for eqn in jaxpr.eqns:
         fixed = all(isinstance(v, Literal) or v in invariant for v in eqn.invars)
         if fixed and eqn.invars and not eqn.primitive.effectful:

@@ -1,13 +1,6 @@
 """From functions to jaxprs, and dead code elimination."""
 
-from tinyjax.core import (
-    EVAL,
-    Jaxpr,
-    StageTrace,
-    Var,
-    active,
-    memo,
-)
+from tinyjax.core import Jaxpr, StageTrace, Tracer, Var, active, memo
 from tinyjax.util import take
 
 
@@ -25,14 +18,38 @@ def stage(f, avals, name="a function", arg_names=(), hoist=False):
 
 
 def stage_closed(f, avals, clean=True):
-    """Trace an internal function, which may capture Arrays but no tracers -> jaxpr.
+    """Trace an internal function -> jaxpr, with all that it captures among its consts.
 
     clean: drop dead code (where printed forms need not match the oracle's).
     """
-    jaxpr, free = stage(f, avals)
-    for x in free:
-        EVAL.check(x)
+    jaxpr = closed(*stage(f, avals))
     return dce(jaxpr) if clean else jaxpr
+
+
+def closed(jaxpr, captured):
+    """The program with its first inputs, captured tracers, among its consts."""
+    n = len(captured)
+    return jaxpr.replace(
+        invars=jaxpr.invars[n:],
+        constvars=jaxpr.constvars + jaxpr.invars[:n],
+        consts=jaxpr.consts + captured,
+    )
+
+
+@memo
+def opened(jaxpr):
+    """-> the program with the tracers among its consts as first inputs, and these tracers.
+
+    They come from custom rules that close over values of an outer transformation.
+    """
+    free = [isinstance(c, Tracer) for c in jaxpr.consts]
+    kept = [not f for f in free]
+    program = jaxpr.replace(
+        invars=take(jaxpr.constvars, free) + jaxpr.invars,
+        constvars=take(jaxpr.constvars, kept),
+        consts=take(jaxpr.consts, kept),
+    )
+    return program, take(jaxpr.consts, free)
 
 
 # ---- dead code ----------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from tinyjax.transforms.loops import (
 )
 from tinyjax.transforms.programs import batch_jaxpr, jvp_jaxpr
 from tinyjax.transforms.scan import scan
-from tinyjax.transforms.stage import dce, stage_closed, used_inputs
+from tinyjax.transforms.stage import dce, opened, stage_closed, used_inputs
 from tinyjax.tree_util import tree_flatten, tree_map, tree_structure, tree_unflatten, treedef_tuple
 from tinyjax.util import fixpoint, split_list, spread, take
 
@@ -73,6 +73,17 @@ class While(Loop):
     """
 
     program = "body_jaxpr"
+
+    def open(self, args, params):
+        cond, of_cond = opened(params["cond_jaxpr"])
+        body, of_body = opened(params["body_jaxpr"])
+        cond_consts, rest = split_list(args, params["cond_nconsts"])
+        return [*of_cond, *cond_consts, *of_body, *rest], {
+            "cond_jaxpr": cond,
+            "body_jaxpr": body,
+            "cond_nconsts": params["cond_nconsts"] + len(of_cond),
+            "body_nconsts": params["body_nconsts"] + len(of_body),
+        }
 
     def lower(self, args, *, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
         """-> operands and parameters of the same loop with a scalar predicate, which can be run."""
