@@ -665,11 +665,11 @@ def test_memory_is_used_again_when_nobody_holds_it():
 
 def test_recycler_in_many_threads():
     """No array is handed to two holders at a time."""
-    make = buffers.Recycler((64,), F)
+    make = buffers.maker((buffers.LARGE // 4,), F)
     wrong = []
 
     def work(k):
-        for _ in range(500):
+        for _ in range(200):
             a = make()
             a[:] = k
             b = a.copy()
@@ -683,6 +683,28 @@ def test_recycler_in_many_threads():
     for w in workers:
         w.join()
     assert not wrong
+
+
+def test_an_array_that_is_deleted_makes_room_for_the_next():
+    """A long chain of large arrays needs memory for a few of them only."""
+
+    def f(op, x):
+        for _ in range(12):  # sort is NumPy's: it keeps the chain from becoming one kernel
+            x = op.mul(op.sort(op.add(x, F(1) * np.ones(x.shape, F))), F(0.5) * np.ones(x.shape, F))
+        return x
+
+    x = normal(3 * BIG + 16)
+    both(f, x)
+    blocks = buffers.POOL.queues[x.nbytes]
+    assert len(blocks) <= 4
+
+
+def test_kept_memory_is_bounded():
+    pool = buffers.Pool()
+    size = buffers.MOST // 4
+    for k in range(8):
+        pool.array((size + k,), np.dtype(np.uint8), size + k)
+    assert sum(len(q) * n for n, q in pool.queues.items()) <= buffers.MOST
 
 
 def test_programs_run_in_many_threads():

@@ -1,88 +1,113 @@
 """Memory for results: aligned, and used again when nobody holds it any more.
 
-A fresh large array costs a page fault every 4 kB, which can take longer than computing it. So each
-place in a program that needs a large array keeps a few, and takes one that only it still knows.
+A fresh large array costs a page fault every 4 kB, which can take longer than computing it. So large
+blocks of memory are kept, by size, and whoever needs one takes one that nobody else knows of: the
+references to it tell. Within a program, an array that is deleted makes room for the next one.
 """
 
+import math
 import sys
+import threading
 from collections import deque
 
 import numpy as np
 
 ALIGNMENT = 64
 LARGE = 1 << 16  # bytes; smaller arrays are cheap to make
-KEPT = 3  # arrays kept per place in a program
+MOST = 1 << 28  # bytes that are kept; beyond that, all are forgotten
+EACH = 32  # blocks of one size that are kept
+
+# ---- blocks of memory ---------------------------------------------------------------------------
 
 
-def aligned(shape, dtype):
-    """A new array at an address that is a multiple of 64 -> the array, the array that owns it."""
-    dtype = np.dtype(dtype)
-    count = int(np.prod(shape, dtype=np.int64))
-    owner = np.empty(count * dtype.itemsize + ALIGNMENT, np.uint8)
-    first = -owner.ctypes.data % ALIGNMENT
-    part = owner[first : first + count * dtype.itemsize]
-    return part.view(dtype).reshape(shape), owner
+def new_block(size):
+    """A block of bytes, and where in it an aligned address is."""
+    owner = np.empty(size + ALIGNMENT, np.uint8)
+    return owner, -owner.ctypes.data % ALIGNMENT
 
 
-def holders(pair):
-    """How many references there are to an array and to its owner, which every view of it holds."""
-    array, owner = pair
-    return sys.getrefcount(array), sys.getrefcount(owner)
+def holders(block):
+    """How many references there are to a block: every array in it holds one."""
+    return sys.getrefcount(block[0])
 
 
-NOBODY = holders(aligned((1,), np.uint8))  # what holders says of a pair that nobody else knows
+NOBODY = holders(new_block(1))  # what holders says of a block that nobody else knows of
 
 
-class Recycler:
-    """Makes arrays of one shape and dtype: call it for an array whose content is undefined.
+class Pool:
+    """Blocks by size. A block is taken out of its queue while it is looked at, so that two threads
+    never see the same one as free; whoever finds it afterwards sees that it is held."""
 
-    A pair is taken out of the queue while it is looked at, so that two threads never see the same
-    one as free; whoever finds it afterwards sees that it is held.
-    """
+    def __init__(self):
+        self.queues, self.kept, self.lock = {}, 0, threading.Lock()
 
-    def __init__(self, shape, dtype):
-        self.shape, self.dtype, self.queue = shape, dtype, deque()
-
-    def __call__(self):
-        queue = self.queue
-        for _ in range(len(queue)):
+    def array(self, shape, dtype, size):
+        """An array whose content is undefined."""
+        queue = self.queues.get(size)
+        if queue is None:
+            queue = self.queues.setdefault(size, deque())
+        for _ in range(min(len(queue), 8)):
             try:
-                pair = queue.popleft()
+                block = queue.popleft()
             except IndexError:  # another thread was faster
                 break
-            if holders(pair) == NOBODY:
-                array = pair[0]
-                queue.append(pair)
+            if holders(block) == NOBODY:
+                array = np.ndarray(shape, dtype, *block)
+                queue.appendleft(block)  # likely still in the cache when it is free again
                 return array
-            queue.append(pair)
-        pair = aligned(self.shape, self.dtype)
-        if len(queue) < KEPT:
-            queue.append(pair)
-        return pair[0]
+            queue.append(block)
+        block = new_block(size)
+        array = np.ndarray(shape, dtype, *block)
+        if len(queue) < EACH:
+            self.keep(queue, block, size)
+        return array
+
+    def keep(self, queue, block, size):
+        """Keep a block, unless it is too large; forget the others if too much is kept."""
+        if size > MOST:
+            return
+        with self.lock:
+            if self.kept + size > MOST:
+                self.kept = 0
+                for other in list(self.queues.values()):
+                    other.clear()
+            self.kept += size
+            queue.appendleft(block)
+
+
+POOL = Pool()
+
+# ---- arrays -------------------------------------------------------------------------------------
+
+
+def maker(shape, dtype):
+    """A function that makes arrays of this shape and dtype, whose content is undefined."""
+    dtype = np.dtype(dtype)
+    size = math.prod(shape) * dtype.itemsize
+    if size >= LARGE:
+        array = POOL.array
+        return lambda: array(shape, dtype, size)
+    empty = np.empty
+    return lambda: empty(shape, dtype)
 
 
 class Scratch:
-    """Arrays that no caller ever sees: taken for a call and given back after it."""
+    """Arrays that no caller ever sees: taken for a call of a kernel and given back after it."""
 
     def __init__(self, shape, dtype):
-        self.shape, self.dtype, self.free = shape, dtype, []
+        self.shape, self.dtype, self.free = shape, np.dtype(dtype), []
+        self.size = math.prod(shape) * self.dtype.itemsize
 
     def take(self):
         """An array whose content is undefined."""
         try:
             return self.free.pop()
         except IndexError:
-            return aligned(self.shape, self.dtype)[0]
+            if self.size >= LARGE:
+                return POOL.array(self.shape, self.dtype, self.size)
+            return np.ndarray(self.shape, self.dtype, *new_block(self.size))
 
     def give(self, array):
-        """Return it."""
-        if len(self.free) < KEPT:
+        """Return it. Large ones are in the pool anyway."""
+        if self.size < LARGE and len(self.free) < 4:
             self.free.append(array)
-
-
-def maker(shape, dtype):
-    """A function that makes arrays of this shape and dtype."""
-    if int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize >= LARGE:
-        return Recycler(shape, dtype)
-    empty = np.empty
-    return lambda: empty(shape, dtype)
