@@ -122,7 +122,7 @@ def checkpoint(fun=None, *, prevent_cse=True, policy=None, static_argnums=(), co
     >>> import tinyjax as jax, tinyjax.numpy as jnp
     >>> g = jax.checkpoint(lambda x: jnp.sin(jnp.sin(x)))
     >>> print(f"{jax.grad(g)(2.0):.4f}")
-    -0.2554
+    -0.2556
     """
     if fun is None:
         return functools.partial(

@@ -282,7 +282,7 @@ def fori_loop(lower, upper, body_fun, init_val, *, unroll=None):
 
     >>> from tinyjax import lax
     >>> lax.fori_loop(0, 5, lambda i, total: total + i, 0)
-    Array(10, dtype=int32)
+    Array(10, dtype=int32, weak_type=True)
     """
     if not callable(body_fun):
         raise TypeError("lax.fori_loop: body_fun argument should be callable.")
