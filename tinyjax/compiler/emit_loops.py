@@ -13,7 +13,7 @@ from tinyjax.compiler.words import code_of
 from tinyjax.core import Literal, memo
 from tinyjax.primitives.rules import Elementwise
 
-MAX_LOOP_EQUATIONS = 200  # a longer body is compiled on its own, and the loop runs in Python
+MAX_LOOP_EQUATIONS = 400  # a longer body is compiled on its own, and the loop runs in Python
 
 # ---- what can be part of a kernel ---------------------------------------------------------------
 
@@ -214,11 +214,15 @@ def updates_in_place(item, old, new, lazy):
         return not any(reads(v, old, lazy) for v in eqn.invars[1:])
     if type(item) is not Nest or item.mode != "map" or item.shape != old.aval.shape:
         return False
-    return not any(
-        reads(v, old, lazy) and not (v is old and pointwise(eqn))
-        for eqn in item.eqns
-        for v in eqn.invars
-    )
+    return not any(elsewhere(eqn, old, lazy) for eqn in item.eqns)
+
+
+def elsewhere(eqn, old, lazy):
+    """Whether an equation reads another element of an array than the one it computes."""
+    if not pointwise(eqn) or eqn.outvars[0].aval.shape != old.aval.shape:
+        return any(reads(v, old, lazy) for v in eqn.invars)
+    makers = [lazy[v][0] for v in eqn.invars if not isinstance(v, Literal) and v in lazy]
+    return any(elsewhere(maker, old, lazy) for maker in makers)
 
 
 POINTWISE = {"select_n", "clamp", "convert_element_type", "add_any", "copy", "stop_gradient"}
