@@ -761,6 +761,24 @@ def test_large_products(numbers):
     both(f, a, b)
 
 
+@pytest.mark.parametrize("shape", [(1, 700_000), (700_000, 1), (700, 1000)], ids=str)
+def test_large_kernels_in_parts(shape):
+    """Threads share the rows of a nest, never the elements of one row."""
+
+    def f(op, x):
+        top = over(op, x, 1)
+        e = op.exp(op.sub(x, top))
+        return (
+            op.reduce_max(x, (1,)),
+            op.argmax(x, 1, np.int32),
+            e,
+            op.reduce_sum(e, (1,)),
+            op.sin(x),
+        )
+
+    both(f, normal(*shape))
+
+
 # ---- when things go wrong -----------------------------------------------------------------------
 
 

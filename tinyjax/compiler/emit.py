@@ -413,6 +413,7 @@ class Emitter:
         groups, idx = self.analyse(nest.shape, everything)
         outer = [g for g in groups if g[0] < kept]
         inner = [g for g in groups if g[0] >= kept]
+        self.kernel.divisible &= bool(outer)  # a loop within a row cannot be cut in parts
         self.open_loops(nest.shape, outer)
         for self.phase in phases:
             self.row_pass(nest, inner, idx)
