@@ -51,6 +51,13 @@ def contracted(eqn):
     return int(np.prod([eqn.invars[0].aval.shape[d] for d in axes], dtype=np.int64))
 
 
+EXPLANATION = """\
+# Kernels, which Numba compiles, and below them the driver that calls them. A line computes one
+# equation: c_ij is an element of c, computed inside the loops over i and j. Arrays are flat:
+# a[i*n1 + j] is the element in row i and column j. acc(s, v) is s + v, in any order.
+"""
+
+
 class Driver:
     """Plans a program; `text` shows it, `build` compiles it."""
 
@@ -244,7 +251,8 @@ class Driver:
 
     def text(self):
         """Kernels and driver, as a student reads them."""
-        return "\n\n".join([*(k.finish() for k in self.kernels), self.source()])
+        kernels = [k.finish() for k in self.kernels]
+        return "\n\n".join([*[EXPLANATION] * bool(kernels), *kernels, self.source()])
 
     def build(self):
         """Compile -> a function from a list of Arrays to a list of Arrays."""
