@@ -45,8 +45,14 @@ def solve(a, b):
     a, b = promote_dtypes_inexact(*ensure_arraylike("jnp.linalg.solve", a, b))
     if a.ndim < 2:
         raise ValueError(f"left hand array must be at least two dimensional; got a.shape={a.shape}")
-    signature = "(m,m),(m)->(m)" if b.ndim == 1 else "(m,m),(m,n)->(m,n)"
-    return vectorize(lax.linalg._solve, signature=signature)(a, b)
+    if b.ndim == 1:
+        return vectorize(solve_vector, signature="(m,m),(m)->(m)")(a, b)
+    return vectorize(lax.linalg.linear_solve, signature="(m,m),(m,n)->(m,n)")(a, b)
+
+
+def solve_vector(a, b):
+    """solve of one vector."""
+    return lax.linalg.linear_solve(a, b[:, None])[:, 0]
 
 
 @subprogram
