@@ -75,7 +75,7 @@ def over(op, x, axis):
 # ---- programs -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(18))
 def test_random_program_agrees_with_jax(seed):
     """Elementwise operations, broadcasts, reductions, moves: what jax computes."""
     xs = inputs(seed)
@@ -364,7 +364,7 @@ def test_a_loop_is_one_kernel(name):
     assert not call_outs(driver)
 
 
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", range(10))
 def test_random_loop_agrees_with_jax(seed):
     """Carries that are written in place, read elsewhere, exchanged, or left alone."""
     xs = inputs(seed)

@@ -1,5 +1,7 @@
 """How primitives print as expressions of the kernel language, and which dtypes kernels know."""
 
+import functools
+
 import numpy as np
 
 from tinyjax.compiler.intrinsics_py import WORDS
@@ -20,6 +22,7 @@ CODES = {
 PARTS = {"c64": "f32", "c128": "f64"}
 
 
+@functools.cache  # NumPy takes microseconds to find a dtype's name
 def code_of(dtype):
     """The kernel language's name of a dtype, or None if kernels do not know it."""
     return CODES.get(getattr(dtype, "name", None)) if isinstance(dtype, np.dtype) else None
