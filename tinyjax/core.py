@@ -149,8 +149,12 @@ class Tracer(Value):
         """Where the tracer came from, for error messages."""
         return f"It is a {type(self).__name__}."
 
+    def tolist(self):
+        """The elements as Python numbers: not known while tracing."""
+        return self._concrete(errors.concrete_scalar, "tolist").tolist()
+
     def __hash__(self):
-        return id(self)
+        raise TypeError(f"unhashable type: '{type(self).__name__}': its value is not known yet")
 
     def __setitem__(self, index, value):
         Array.__setitem__(self, index, value)
@@ -160,7 +164,7 @@ class Tracer(Value):
         return self
 
     def __repr__(self):
-        return f"{type(self).__name__}<{self.aval.str_short()}>"
+        return f"{type(self).__name__}({self.aval.str_short()})"
 
 
 class Trace:
@@ -366,6 +370,9 @@ class StageTracer(Tracer):
 
     def origin(self):
         return self.trace.describe(self)
+
+    def __repr__(self):
+        return f"JitTracer({'~' if self.weak_type else ''}{self.aval.str_short()})"
 
 
 class StageTrace(Trace):

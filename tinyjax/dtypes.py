@@ -391,7 +391,7 @@ def _mix(key):
         # PRNG keys, which the lattice does not know, take this path too.
         found = _memo[key] = dtypes[0], weak_result
         return found
-    nodes = [_scalar_type(d) if w else d for d, w in zip(dtypes, weak)]
+    nodes = [_scalar_type(d) if w and d != BOOL else d for d, w in zip(dtypes, weak)]
     if weak_result and not strict:
         nodes = dtypes  # a weak value may be narrow (a weak int8, by a cast): its dtype counts
     result = least_upper_bound(strict, x64, *dict.fromkeys(nodes))

@@ -255,6 +255,8 @@ class Emitter:
         if self.probing is not None:
             self.cuts.setdefault(ix.dim, {0}).update(starts)
             return None
+        if not self.cuts.get(ix.dim, {0}).issuperset(starts):
+            return None  # an array in pieces inside of a piece: the loop was not cut for it
         at = self.within.get(ix.dim, 0)
         return max(k for k, start in enumerate(starts) if start <= at)
 

@@ -97,7 +97,9 @@ def adapts(number, x):
     kind = x.npy.dtype.kind
     if x.weak_type:
         return False
-    return type(number) is int and kind in "fi" or type(number) is float and kind == "f"
+    if type(number) is int:  # larger ones overflow, or wrap around in a narrow dtype
+        return kind == "f" and -(2**31) <= number < 2**31 or kind == "i" and -128 <= number < 128
+    return type(number) is float and kind == "f"
 
 
 def promote_args_numeric(fun_name, *args):

@@ -343,7 +343,7 @@ def write_windows(combine, operand, indices, updates, numbers, clip):
     clip: windows outside are moved inside; otherwise they are dropped.
     """
     out = np.array(operand, order="C")
-    if updates.size == 0:
+    if updates.size == 0 or out.size == 0:
         return out
     sizes = window_sizes(operand.shape, updates.shape, numbers)
     starts, inside = clamp_starts(operand.shape, indices, numbers, sizes)

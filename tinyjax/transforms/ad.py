@@ -48,6 +48,12 @@ class JVPTracer(Tracer):
         self.trace, self.primal, self.tangent = trace, primal, tangent
         self.aval = primal.aval
 
+    def __repr__(self):
+        if self.trace.tangents is self.trace.parent:
+            return f"JVPTracer(primal={self.primal}, tangent={self.tangent})"
+        tangent = self.tangent.aval.str_short(short_dtypes=True)
+        return f"GradTracer(primal={self.primal}, typeof(tangent)={tangent})"
+
     def concrete(self):
         return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
 

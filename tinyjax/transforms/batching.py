@@ -32,6 +32,9 @@ class BatchTracer(Tracer):
         self.trace, self.val, self.dim = trace, val, dim
         self.aval = ShapedArray(shape[:dim] + shape[dim + 1 :], val.dtype, val.weak_type)
 
+    def __repr__(self):
+        return f"VmapTracer(aval={self.aval.str_short()}, batched={self.val.aval.str_short()})"
+
     def origin(self):
         return "It is one element of a batch inside vmap, whose elements have different values."
 

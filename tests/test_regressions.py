@@ -1,0 +1,113 @@
+"""Programs that once went wrong, in both worlds."""
+
+import jax
+import numpy as np
+import pytest
+
+import tinyjax
+
+
+def many_names(w):
+    """A variable whose name could be that of a size."""
+
+    def f(a, b, c, d, e, f, g, h, i, j, k, l, m, n, x, y, z):
+        return n * 2, x + 1, y + 1, z + 1
+
+    jnp = w.numpy
+    args = [0.0] * 13 + [jnp.array([7]), jnp.arange(5), jnp.arange(6), jnp.arange(7)]
+    return w.jit(f)(*args)
+
+
+def growing(w):
+    """An array in pieces inside of a piece."""
+    jnp = w.numpy
+
+    def f(x):
+        for _ in range(4):
+            x = jnp.concatenate([x, x[-1:] + x[-2:-1]])
+        return x
+
+    return w.jit(f)(jnp.array([1, 1]))
+
+
+def appended(w):
+    """The same with append."""
+    jnp = w.numpy
+
+    def f(x):
+        for _ in range(4):
+            x = jnp.append(x, x[-1] * 2)
+        return x
+
+    return w.jit(f)(jnp.array([1, 3]))
+
+
+PROGRAMS = {
+    "many_names": many_names,
+    "growing": growing,
+    "appended": appended,
+    "reflected": lambda w: w.jit(lambda x: w.numpy.pad(x, 2, mode="reflect"))(w.numpy.arange(2.0)),
+    "not_true": lambda w: w.jit(lambda a: ~w.numpy.isfinite(a))(w.numpy.arange(3)),
+    "sum_of_not_true": lambda w: w.jit(lambda a: w.numpy.sum(~w.numpy.isfinite(a)))(
+        w.numpy.arange(3)
+    ),
+    "true_less": lambda w: w.jit(lambda a: w.numpy.full((3,), True) < (a > 0))(w.numpy.arange(3)),
+    "choice_by_not_true": lambda w: w.jit(lambda a: w.numpy.where(~w.numpy.isfinite(a), 1, 2))(
+        w.numpy.arange(3)
+    ),
+    "weak_mask": lambda w: w.jit(lambda t, x: (t > 0.5) * x)(1.0, w.numpy.arange(3.0)),
+    "weak_bool": lambda w: (w.numpy.array(3) > 2) * w.numpy.ones(2),
+    "scatter_into_nothing": lambda w: w.numpy.zeros(0).at[w.numpy.array([0])].set(1),
+    "scatter_into_empty_rows": lambda w: w.numpy.zeros((2, 0)).at[:, w.numpy.array([0])].add(1),
+    "narrow_product_wraps": lambda w: w.numpy.arange(3, dtype="int8") * 200,
+    "gather_over_carry": lambda w: w.lax.fori_loop(
+        0, 10, lambda i, r: r[w.numpy.array([1, 2, 3, 0])], w.numpy.arange(4)
+    ),
+    "slice_of_reversed": lambda w: w.jit(lambda a: w.lax.slice(w.lax.rev(a, (0,)), (0,), (1,)))(
+        w.numpy.arange(3)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_both_worlds_agree(name):
+    assert repr(PROGRAMS[name](tinyjax)) == repr(PROGRAMS[name](jax))
+
+
+def shown(w, transform, *args):
+    """How a tracer prints."""
+    texts = []
+
+    def f(x):
+        texts.append(str(x))
+        return x
+
+    transform(w, f)(*args)
+    return texts
+
+
+TRACERS = {
+    "jit": lambda w, f: w.jit(f),
+    "grad": lambda w, f: w.grad(f),
+    "grad_of_grad": lambda w, f: w.grad(w.grad(f)),
+    "jit_of_grad": lambda w, f: w.jit(w.grad(f)),
+    "jvp": lambda w, f: lambda x: w.jvp(f, (x,), (1.0,)),
+    "vmap": lambda w, f: lambda x: w.vmap(f)(np.full(2, x, np.float32)),
+}
+
+
+@pytest.mark.parametrize("name", TRACERS)
+def test_tracers_print_as_in_jax(name):
+    assert shown(tinyjax, TRACERS[name], 2.0) == shown(jax, TRACERS[name], 2.0)
+
+
+def test_tracers_have_no_hash_and_no_list():
+    with pytest.raises(TypeError, match="unhashable"):
+        tinyjax.jit(lambda x: {x: 1})(3.0)
+    with pytest.raises(tinyjax.errors.ConcretizationTypeError, match="tolist"):
+        tinyjax.jit(lambda x: x.tolist())(3.0)
+
+
+def test_large_integers_beside_arrays_overflow():
+    with pytest.raises(OverflowError, match="too large"):
+        tinyjax.numpy.ones(3) + 2**40
