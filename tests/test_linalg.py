@@ -110,7 +110,10 @@ def run(world, how, f, args):
     return [np.asarray(x) for x in world.tree.leaves(out) if x.dtype.kind != "V"]
 
 
-@pytest.mark.parametrize("how", ["value", "jvp", "grad", "vmap", "jit"])
+SLOW = [pytest.param(how, marks=pytest.mark.slow) for how in ("jvp", "vmap", "jit")]
+
+
+@pytest.mark.parametrize("how", ["value", "grad", *SLOW])
 @pytest.mark.parametrize("kind", [False, True], ids=["real", "complex"])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_function(function, kind, how):

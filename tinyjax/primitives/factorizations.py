@@ -90,7 +90,7 @@ class LU(Factorization):
 def eliminate(a, pivots, permutation):
     """Gaussian elimination of one matrix, in place, with the largest pivot of each column."""
     for j in range(min(a.shape)):
-        best = j + int(np.argmax(np.abs(a[j:, j])))
+        best = j + int(np.argmax(np.abs(a[j:, j].real) + np.abs(a[j:, j].imag)))
         pivots[j] = best
         if best != j:
             a[[j, best]] = a[[best, j]]

@@ -45,8 +45,8 @@ def symmetrized(x):
 def mask(shape, k=0, diagonal=False):
     """Where a matrix has its k-th diagonal and what lies below (or the diagonal only)."""
     rows = broadcasted_iota(np.int32, shape[-2:], 0)
-    columns = broadcasted_iota(np.int32, shape[-2:], 1)
     rows = add(rows, Array(np.int32(k), literal=True))
+    columns = broadcasted_iota(np.int32, shape[-2:], 1)
     found = (eq if diagonal else ge)(rows, columns)
     dims = (len(shape) - 2, len(shape) - 1)
     return broadcast_in_dim(found, shape, dims) if len(shape) > 2 else found
