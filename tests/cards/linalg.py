@@ -30,7 +30,8 @@ CASES = [
     Case("triangular_solve transposed", "triangular_solve",
          lambda lax, a, b: lax.linalg.triangular_solve(a, b.T, transpose_a=True),
          (A, B), (0, 1), **OURS),
-    Case("lu", "lu", lambda lax, x: lax.linalg.lu(x)[0], (A,), (0,), **OURS),
+    # jax 0.10.2 cannot batch its own derivative of lu; test_linalg.py tests ours
+    Case("lu", "lu", lambda lax, x: lax.linalg.lu(x), (A,), **OURS),
     Case("lu complex", "lu", lambda lax, x: lax.linalg.lu(x), (C,), **OURS),
     Case("qr", "qr", lambda lax, x: lax.linalg.qr(x, full_matrices=False)[1], (A,), (0,), **OURS),
     Case("eigh", "eigh", lambda lax, x: lax.linalg.eigh(x)[1], (P,), (0,), **OURS),
