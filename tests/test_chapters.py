@@ -17,8 +17,9 @@ each_chapter = pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.stem
 
 
 @pytest.fixture(autouse=True)
-def own_progress(tmp_path, monkeypatch):
-    """A chapter that is run here leaves no trace in anybody's progress."""
+def own_world(tmp_path, monkeypatch):
+    """A chapter that is run here sees this tinyjax, and nobody's progress hears of it."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("TINYJAX_PROGRESS", str(tmp_path / "progress.json"))
 
 
