@@ -62,6 +62,18 @@ from tinyjax.primitives.complex_parts import (
     real,
     real_p,
 )
+from tinyjax.primitives.conv_shapes import (
+    ConvDimensionNumbers,
+    conv_dimension_numbers,
+    padtype_to_pads,
+)
+from tinyjax.primitives.convolution import (
+    conv,
+    conv_general_dilated,
+    conv_general_dilated_p,
+    conv_transpose,
+    conv_with_general_padding,
+)
 from tinyjax.primitives.creation import (
     broadcasted_iota,
     empty,
