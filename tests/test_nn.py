@@ -123,6 +123,47 @@ def test_attention(setting, heads):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-5)
 
 
+INITIALIZERS = {
+    "zeros": lambda i: i.zeros,
+    "ones": lambda i: i.ones,
+    "constant": lambda i: i.constant(3),
+    "uniform": lambda i: i.uniform(0.5),
+    "normal": lambda i: i.normal(),
+    "truncated_normal": lambda i: i.truncated_normal(0.3),
+    "glorot_uniform": lambda i: i.glorot_uniform(),
+    "glorot_normal": lambda i: i.glorot_normal(),
+    "lecun_uniform": lambda i: i.lecun_uniform(in_axis=0, out_axis=1),
+    "lecun_normal": lambda i: i.lecun_normal(),
+    "he_uniform": lambda i: i.he_uniform(),
+    "he_normal": lambda i: i.he_normal(batch_axis=0),
+    "variance_scaling": lambda i: i.variance_scaling(2.0, "fan_geo_avg", "normal"),
+    "complex": lambda i: i.variance_scaling(1.0, "fan_in", "uniform", dtype=np.complex64),
+    "delta_orthogonal": lambda i: i.delta_orthogonal(),
+}
+
+
+@pytest.mark.parametrize("name", INITIALIZERS)
+def test_initializers(name):
+    """The same key gives the oracle's weights."""
+    shape = (3, 4, 5)
+    make = INITIALIZERS[name]
+    got = make(tinyjax.nn.initializers)(tinyjax.random.key(3), shape)
+    want = make(jax.nn.initializers)(jax.random.key(3), shape)
+    assert (got.dtype, got.shape) == (want.dtype, want.shape)
+    np.testing.assert_allclose(got, want, rtol=2e-5, atol=1e-5)
+
+
+def test_orthogonal():
+    """Columns are orthonormal; rows, if there are fewer."""
+    key = tinyjax.random.key(0)
+    tall = np.asarray(tinyjax.nn.initializers.orthogonal()(key, (6, 4)))
+    np.testing.assert_allclose(tall.T @ tall, np.eye(4), atol=1e-5)
+    wide = np.asarray(tinyjax.nn.initializers.orthogonal(scale=2.0)(key, (3, 5)))
+    np.testing.assert_allclose(wide @ wide.T, 4 * np.eye(3), atol=1e-5)
+    with pytest.raises(ValueError, match="at least a 2D shape"):
+        tinyjax.nn.initializers.orthogonal()(key, (6,))
+
+
 def test_errors():
     """Bad arguments are refused, and named."""
     jnp = tinyjax.numpy

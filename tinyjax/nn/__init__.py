@@ -1,5 +1,6 @@
 """The names of jax.nn: activation functions, softmax, attention, initializers."""
 
+from tinyjax.nn import initializers
 from tinyjax.nn.activations import (
     celu,
     elu,
@@ -47,6 +48,7 @@ __all__ = [
     "hard_swish",
     "hard_tanh",
     "identity",
+    "initializers",
     "leaky_relu",
     "log1mexp",
     "log_sigmoid",
