@@ -331,6 +331,48 @@ def test_batched_derivatives_are_the_oracles(case):
     assert_same(case, slopes(tinyjax, ours(case)), slopes(jax, theirs(case)))
 
 
+@every_case
+def test_derivatives_exist_where_the_oracles_do(case):
+    where = [i for i, a in enumerate(case.args) if inexact(a)]
+    if not where:
+        return
+
+    def both_modes(world, fun):
+        def chosen(*xs):
+            full = list(case.args)
+            for i, x in zip(where, xs):
+                full[i] = x
+            return fun(*full)
+
+        xs = tuple(np.asarray(case.args[i]) for i in where)
+        tangents = world.jvp(chosen, xs, tuple(map(np.ones_like, xs)))[1]
+        out, pull = world.vjp(chosen, *xs)
+        return types(world, tangents), types(world, pull(ones_like(world, out)))
+
+    try:
+        want = both_modes(jax, theirs(case))
+    except Exception:
+        return  # JAX has no derivative here
+    found = both_modes(tinyjax, ours(case))
+    assert [[t[:2] for t in ts] for ts in found] == [[t[:2] for t in ts] for ts in want]
+
+
+def inexact(a):
+    """Whether an argument is an array of real or complex numbers."""
+    return isinstance(a, np.ndarray) and jax.dtypes.issubdtype(a.dtype, np.inexact)
+
+
+def ones_like(world, tree):
+    """Cotangents of ones; of float0 for integers and keys."""
+
+    def one(x):
+        if jax.dtypes.issubdtype(x.dtype, np.inexact):
+            return np.ones(x.shape, x.dtype)
+        return np.zeros(x.shape, jax.dtypes.float0)
+
+    return world.tree_util.tree_map(one, tree)
+
+
 # ---- completeness -------------------------------------------------------------------------------
 
 

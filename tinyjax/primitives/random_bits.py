@@ -10,7 +10,7 @@ import numpy as np
 from tinyjax import dtypes
 from tinyjax.array import lift
 from tinyjax.avals import ShapedArray
-from tinyjax.core import Primitive, Zero
+from tinyjax.core import Primitive
 from tinyjax.primitives.linear import batched_front
 from tinyjax.primitives.rules import Elementwise
 
@@ -62,11 +62,8 @@ def each_key(f, keys, shape, dtype):
 
 
 class OfKeys(Primitive):
-    """An operation on every key of an array, whose results' axes come last."""
-
-    def linearize(self, nz, *xs, **params):
-        out = self.bind(*xs, **params)
-        return out, lambda *ts: Zero(out.aval)
+    """An operation on every key of an array, whose results' axes come last. Keys and seeds have no
+    tangents, so there is nothing to say of derivatives."""
 
     def batch(self, axis, vals, dims, /, **params):
         return self.bind(*vals, **params), dims[0]
