@@ -174,7 +174,7 @@ class RandomClone(OfKeys):
 
 random_seed_p = RandomSeed("random_seed")
 random_split_p = RandomSplit("random_split")
-random_fold_in_p = RandomFoldIn("random_fold_in", None, None, None)
+random_fold_in_p = RandomFoldIn("random_fold_in", None, None, None, accepts="u")
 random_bits_p = RandomBits("random_bits")
 random_wrap_p = RandomWrap("random_wrap")
 random_unwrap_p = RandomUnwrap("random_unwrap")
