@@ -27,6 +27,7 @@ from tinyjax.primitives.arithmetic import (
     sub,
     sub_p,
 )
+from tinyjax.primitives.bessel import bessel_i0e, bessel_i0e_p, bessel_i1e, bessel_i1e_p
 from tinyjax.primitives.bits import (
     and_p,
     bitwise_and,

@@ -1,0 +1,5 @@
+"""The names of jax.scipy."""
+
+from tinyjax.scipy import special, stats
+
+__all__ = ["special", "stats"]

@@ -1,0 +1,53 @@
+"""The normal distribution with mean loc and standard deviation scale."""
+
+import numpy as np
+
+from tinyjax import numpy as jnp
+from tinyjax.numpy.promotion import promote_args_inexact
+from tinyjax.scipy import special
+
+
+def logpdf(x, loc=0, scale=1):
+    """The logarithm of the density at x."""
+    x, loc, scale = promote_args_inexact("norm.logpdf", x, loc, scale)
+    log_normalizer = jnp.log(2 * np.pi * jnp.square(scale))
+    return -(log_normalizer + jnp.square((x - loc) / scale)) / 2
+
+
+def pdf(x, loc=0, scale=1):
+    """The density at x."""
+    return jnp.exp(logpdf(x, loc, scale))
+
+
+def cdf(x, loc=0, scale=1):
+    """The probability of a value up to x."""
+    x, loc, scale = promote_args_inexact("norm.cdf", x, loc, scale)
+    return special.ndtr((x - loc) / scale)
+
+
+def logcdf(x, loc=0, scale=1):
+    """log(cdf)."""
+    x, loc, scale = promote_args_inexact("norm.logcdf", x, loc, scale)
+    return special.log_ndtr((x - loc) / scale)
+
+
+def sf(x, loc=0, scale=1):
+    """1 - cdf."""
+    return cdf(-x, -loc, scale)
+
+
+def logsf(x, loc=0, scale=1):
+    """log(1 - cdf)."""
+    x, loc, scale = promote_args_inexact("norm.logsf", x, loc, scale)
+    return logcdf(-x, -loc, scale)
+
+
+def ppf(q, loc=0, scale=1):
+    """The inverse of cdf."""
+    q, loc, scale = promote_args_inexact("norm.ppf", q, loc, scale)
+    return special.ndtri(q) * scale + loc
+
+
+def isf(q, loc=0, scale=1):
+    """The inverse of sf."""
+    return ppf(1 - q, loc, scale)
