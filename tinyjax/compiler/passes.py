@@ -192,7 +192,7 @@ def unchanged(eqn, invars):
 
 def may_be_size(value):
     """Whether a number could be the size of an array."""
-    return abs(float(value)) > 2 and float(value).is_integer()
+    return not np.iscomplexobj(value) and abs(float(value)) > 2 and float(value).is_integer()
 
 
 def folded(eqn, invars):
