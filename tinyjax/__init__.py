@@ -1,7 +1,7 @@
 """tinyjax: JAX, small enough to read and fast enough to use. Public names, nothing else."""
 
 import tinyjax.printer as _printer  # noqa: F401  (jaxprs print)
-from tinyjax import dtypes, errors, lax, nn, numpy, random, tree, tree_util
+from tinyjax import dtypes, errors, lax, nn, numpy, random, scipy, tree, tree_util
 from tinyjax.api import (
     block_until_ready,
     device_get,

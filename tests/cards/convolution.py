@@ -49,7 +49,8 @@ CASES = [
          lambda lax, a, b: lax.conv_transpose(a, b, (2, 2), "SAME"),
          (x(1, 3, 3, 2), x(3, 3, 2, 4)), (0, 1), tol=2e-4, printed=False),
     Case("conv ints", "conv_general_dilated", lambda lax, a, b: lax.conv(a, b, (1,), "SAME"),
-         (np.arange(6, dtype=np.int32).reshape(1, 1, 6), np.array([[[1, 2]]], np.int32)), printed=False),
+         (np.arange(6, dtype=np.int32).reshape(1, 1, 6), np.array([[[1, 2]]], np.int32)),
+         printed=False),
     Case("conv halves", "conv_general_dilated", lambda lax, a, b: lax.conv(a, b, (1,), "SAME"),
          (x(1, 1, 6).astype(np.float16), x(1, 1, 3).astype(np.float16)), tol=2e-3, printed=False),
 ]  # fmt: skip

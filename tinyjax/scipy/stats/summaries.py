@@ -13,7 +13,7 @@ class ModeResult(NamedTuple):
     """What mode returns."""
 
     mode: Value
-    count: Value
+    count: Value  # type: ignore[assignment]  # the name is SciPy's; tuple.count is hidden
 
 
 def mode(a, axis=0, nan_policy="propagate", keepdims=False):
