@@ -19,7 +19,7 @@ from worlds import ORACLE, OURS, attempt
 
 from tinyjax.compiler.executable import Executable
 
-COUNT = int(os.environ.get("TINYJAX_NESTINGS", "100"))
+COUNT = int(os.environ.get("TINYJAX_NESTINGS", "300"))
 SEED = int(os.environ.get("TINYJAX_SEED", "0"))
 BATCH = 10  # nestings per test
 
