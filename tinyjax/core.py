@@ -35,7 +35,6 @@ class Primitive:
     batch(axis, vals, dims, /, **params) -> out, dims   the operation on a whole batch
     dce(eqn, used) -> eqn                               optional: drop unused parts of inner jaxprs
     lower(args, **params) -> args, params               optional: a simpler form, for the compiler
-    kernel                                              how the compiler prints it (compiler/)
     """
 
     type: Callable[..., Any]  # the rules; jvp and linearize are completed in transforms/ad.py
@@ -44,7 +43,7 @@ class Primitive:
     linear_part: Callable[..., Any]
 
     multi = high = collective = callables = bilinear = reverse_only = effectful = False
-    dce = eager = kernel = lower = None
+    dce = eager = lower = None
     hidden: tuple = ()  # parameters that jaxprs do not print
     printed: dict = {}  # constant parameters that JAX prints and tinyjax does not need
 

@@ -150,20 +150,8 @@ def constant_like(example, value):
 
 
 def to_shape(x, shape):
-    """Broadcast to a shape; see broadcast_to."""
-    if x.shape == shape:
-        return x
-    lead = len(shape) - x.ndim
-    if lead < 0:
-        raise ValueError(
-            f"Cannot broadcast to shape with fewer dimensions: arr_shape={x.shape} shape={shape}"
-        )
-    if any(a not in (1, b) for a, b in zip(x.shape, shape[lead:])):
-        raise ValueError(
-            f"Incompatible shapes for broadcasting: an array of shape {x.shape} does not fit the "
-            f"requested shape {shape}."
-        )
-    return lax.broadcast_in_dim(x, shape, tuple(range(lead, len(shape))))
+    """Broadcast to a shape; see lax.broadcast_to."""
+    return lax.broadcast_to(x, shape)
 
 
 def broadcast_together(*args):
