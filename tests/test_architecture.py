@@ -26,7 +26,7 @@ LAYERS = [
     ["transforms/stage", "transforms/ad", "transforms/batching", "transforms/programs"],  # L3
     ["compiler/"],  # L3, beside the transformations
     ["transforms/"],  # L4: primitives that hold programs
-    ["lax"],
+    ["lax/"],
     [
         "mapping",
         "autodiff",

@@ -1,6 +1,6 @@
 """The names of jax.lax: primitives, control flow, collectives. Nothing is made here."""
 
-from tinyjax.primitives import linalg
+from tinyjax.lax import linalg
 from tinyjax.primitives.arithmetic import (
     add,
     add_p,
