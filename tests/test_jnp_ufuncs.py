@@ -2,10 +2,12 @@
 
 import itertools
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jnp_check import B, C, F, G, H, I, K, M, S, T, U, check, check_error, check_or_refuse, name
+from worlds import ORACLE, OURS, attempt, compare, compare_errors, same_error
 
 UNARY = [
     "exp",
@@ -224,3 +226,50 @@ def test_constructors():
     """Scalar types convert."""
     for kind, value in itertools.product(["float32", "int32", "uint8", "bool_"], [3, 2.0, True]):
         check(lambda jnp, kind=kind, value=value: getattr(jnp, kind)(value), printed=False)
+
+
+# ---- ufunc objects ------------------------------------------------------------------------------
+
+UFUNCS = "add subtract multiply maximum minimum logaddexp logaddexp2 logical_and logical_or"
+UFUNCS += " logical_xor bitwise_and bitwise_or bitwise_xor"
+METHODS = {
+    "reduce": lambda jnp, u, a: u.reduce(a),
+    "reduce_all": lambda jnp, u, a: u.reduce(a, axis=None),
+    "reduce_last": lambda jnp, u, a: u.reduce(a, axis=1, keepdims=True),
+    "reduce_where": lambda jnp, u, a: u.reduce(a, axis=1, where=a[0] > 4, initial=1),
+    "accumulate": lambda jnp, u, a: u.accumulate(a, axis=1),
+    "outer": lambda jnp, u, a: u.outer(a[0], a[1]),
+    "at": lambda jnp, u, a: u.at(a, jnp.array([0, 0, 1]), a[2], inplace=False),
+    "reduceat": lambda jnp, u, a: u.reduceat(a[0], jnp.array([0, 2])),
+    "of_booleans": lambda jnp, u, a: u.at(a > 3, 0, jnp.array(True), inplace=False),
+    "in_place": lambda jnp, u, a: u.at(a, 0, 1),
+    "facts": lambda jnp, u, a: [repr(x) for x in (u, u.nin, u.nout, u.identity, u.__name__)],
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", UFUNCS.split())
+def test_ufunc_objects(name, method):
+    def run(world):
+        a = world.numpy.asarray(np.arange(12).reshape(3, 4) * 7 % 11)
+        a = a if name.startswith("bitwise") else a.astype("float32")
+        return METHODS[method](world.numpy, getattr(world.numpy, name), a)
+
+    ours, error = attempt(run, OURS)
+    wanted, oracle_error = attempt(run, ORACLE)
+    if isinstance(oracle_error, AssertionError):  # jax's logaddexp takes no initial value
+        want = np.logaddexp.reduce(np.arange(12).reshape(3, 4) * 7 % 11, axis=1, initial=1,
+                                   where=np.arange(4) * 7 % 11 > 4)  # fmt: skip
+        np.testing.assert_allclose(ours, want, rtol=1e-6)
+    elif oracle_error is not None:
+        compare_errors(error, oracle_error, [])
+    elif method == "facts":
+        assert ours == wanted
+    else:
+        assert error is None, error
+        compare(ours, wanted, rtol=1e-5)
+
+
+def test_ufunc_of_one_argument_does_not_reduce():
+    message = same_error(lambda j: j.numpy.negative.reduce(j.numpy.arange(3)), "binary ufuncs")
+    assert "reduce" in message

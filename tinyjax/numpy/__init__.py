@@ -21,14 +21,11 @@ from tinyjax.numpy import linalg
 from tinyjax.numpy.casting import astype
 from tinyjax.numpy.closeness import allclose, array_equal, array_equiv, isclose
 from tinyjax.numpy.comparisons import (
-    bitwise_and,
     bitwise_count,
     bitwise_invert,
     bitwise_left_shift,
     bitwise_not,
-    bitwise_or,
     bitwise_right_shift,
-    bitwise_xor,
     equal,
     gcd,
     greater,
@@ -45,10 +42,7 @@ from tinyjax.numpy.comparisons import (
     left_shift,
     less,
     less_equal,
-    logical_and,
     logical_not,
-    logical_or,
-    logical_xor,
     not_equal,
     right_shift,
 )
@@ -321,12 +315,27 @@ from tinyjax.numpy.shaping import (
 from tinyjax.numpy.sorting import argpartition, argsort, lexsort, partition, sort, sort_complex
 from tinyjax.numpy.statistics import average, corrcoef, cov, ptp, std, var
 from tinyjax.numpy.ufunc_api import frompyfunc, ufunc
+from tinyjax.numpy.ufunc_objects import (
+    add,
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    logaddexp,
+    logaddexp2,
+    logical_and,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    multiply,
+    negative,
+    subtract,
+)
 from tinyjax.numpy.ufuncs import (
     abs,
     absolute,
     acos,
     acosh,
-    add,
     angle,
     arccos,
     arccosh,
@@ -364,12 +373,6 @@ from tinyjax.numpy.ufuncs import (
     log1p,
     log2,
     log10,
-    logaddexp,
-    logaddexp2,
-    maximum,
-    minimum,
-    multiply,
-    negative,
     positive,
     pow,
     power,
@@ -383,7 +386,6 @@ from tinyjax.numpy.ufuncs import (
     sinh,
     sqrt,
     square,
-    subtract,
     tan,
     tanh,
     true_divide,

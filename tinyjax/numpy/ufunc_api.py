@@ -12,6 +12,7 @@ from tinyjax.numpy.gather import take
 from tinyjax.numpy.joining import append
 from tinyjax.numpy.selection import _where
 from tinyjax.numpy.shaping import broadcast_to, moveaxis
+from tinyjax.numpy.subprogram import subprogram
 from tinyjax.numpy.vectorizing import vectorize
 from tinyjax.primitives.linear import canonicalize_axis
 
@@ -56,6 +57,7 @@ class ufunc:
 
     # ---- reduce ---------------------------------------------------------------------------------
 
+    @subprogram(static_argnames=("self", "axis", "dtype", "out", "keepdims"))
     def reduce(self, a, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=None):
         """The function applied to all elements along an axis, one after the other.
 
@@ -85,6 +87,8 @@ class ufunc:
 
     def loop_reduce(self, a, axis, dtype, keepdims, initial, where):
         """reduce by a loop."""
+        if isinstance(axis, tuple):
+            raise NotImplementedError("tuple of axes")
         initial = self.identity if initial is None else initial
         dtype = self.result_dtype(a, a) if dtype is None else dtype
         where = None if where is None else broadcast_to(where, a.shape)
@@ -111,6 +115,7 @@ class ufunc:
         out = lax.fori_loop(start, a.shape[0], body, value)
         return out.reshape(kept) if keepdims else out
 
+    @subprogram(static_argnames=("self", "axis", "dtype", "out"))
     def accumulate(self, a, axis=0, dtype=None, out=None):
         """The results of reduce after 1, 2, 3 ... elements along an axis."""
         self.check("accumulate")
@@ -134,6 +139,7 @@ class ufunc:
         _, values = lax.scan(step, (0, a[0]), a)
         return moveaxis(values, 0, axis)
 
+    @subprogram(static_argnames=("self", "axis", "dtype", "out"))
     def reduceat(self, a, indices, axis=0, dtype=None, out=None):
         """reduce of the parts of an axis between one index and the next."""
         self.check("reduceat")
@@ -160,6 +166,7 @@ class ufunc:
 
     # ---- others ---------------------------------------------------------------------------------
 
+    @subprogram(static_argnames=("self", "inplace"))
     def at(self, a, indices, b=None, /, *, inplace=True):
         """a with the function applied at indices, also repeatedly; needs inplace=False."""
         if inplace:
@@ -186,6 +193,7 @@ class ufunc:
 
         return lax.fori_loop(0, flat[0].shape[0], body, a)
 
+    @subprogram(static_argnames=("self",))
     def outer(self, A, B, /):
         """The function applied to all pairs of elements of two arrays."""
         self.check("outer")
