@@ -44,6 +44,7 @@ CALLS = {
     "closed_call": "jaxpr",
     "custom_jvp_call": "call_jaxpr",
     "custom_vjp_call": "call_jaxpr",
+    "custom_linear_solve": "jaxpr",  # as its `lower` leaves it
 }
 BARRIERS = {"checkpoint": "jaxpr", "remat": "jaxpr", "remat2": "jaxpr"}
 
@@ -79,7 +80,7 @@ class Flattener:
             invars = list(map(read, eqn.invars))
             if eqn.primitive.lower:
                 invars, params = eqn.primitive.lower(invars, **eqn.params)
-                eqn = eqn.replace(params=params)
+                eqn = eqn.replace(invars=invars, params=params)
             inner, barrier = called(eqn)
             if inner is not None:
                 self.regions += barrier
@@ -130,7 +131,7 @@ class Flattener:
 
     def key(self, eqn, invars, region):
         """What equal equations have in common; None if this one must not be shared."""
-        if eqn.primitive.effectful or eqn.primitive.callables:
+        if eqn.effectful or eqn.primitive.callables:
             return None
         try:
             params = tuple(sorted(eqn.params.items()))
@@ -240,7 +241,7 @@ def drop_dead(eqns, outvars):
     live, kept = set(outvars), []
     for eqn in reversed(eqns):
         mask = [v in live for v in eqn.outvars]
-        if not any(mask) and not eqn.primitive.effectful:
+        if not any(mask) and not eqn.effectful:
             continue
         if eqn.primitive.dce and not all(mask):
             eqn = eqn.primitive.dce(eqn, mask)

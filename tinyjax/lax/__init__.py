@@ -1,6 +1,7 @@
 """The names of jax.lax: primitives, control flow, collectives. Nothing is made here."""
 
 from tinyjax.lax import linalg
+from tinyjax.lax.fourier import FftType, fft, fft_p
 from tinyjax.primitives.arithmetic import (
     add,
     add_p,
@@ -330,6 +331,7 @@ from tinyjax.transforms.control import (
     associative_scan,
     map,
 )
+from tinyjax.transforms.custom_solve import custom_linear_solve, custom_root, linear_solve_p
 from tinyjax.transforms.scan import (
     scan,
     scan_p,
