@@ -17,7 +17,7 @@ from numpy import (
 from tinyjax.avals import Value as ndarray
 from tinyjax.dtypes import finfo, iinfo, isdtype, issubdtype, promote_types, result_type
 from tinyjax.numpy import array_methods as _array_methods  # noqa: F401 (installs the methods)
-from tinyjax.numpy import linalg
+from tinyjax.numpy import fft, linalg
 from tinyjax.numpy.casting import astype
 from tinyjax.numpy.closeness import allclose, array_equal, array_equiv, isclose
 from tinyjax.numpy.comparisons import (
