@@ -21,6 +21,7 @@ from tree_cases import (
 )
 
 from tinyjax import tree_util
+from tinyjax.transforms import flat
 
 # ----------------------------------------------------------------------------- mismatches
 
@@ -132,7 +133,7 @@ def test_flatten_axes():
         ([1, (2, 3)], [0, (None, 1)]),
     ):
         expected = run(jax_api_util, jax_tree_util, full, axes)
-        assert run(tree_util, tree_util, full, axes) == list(expected)
+        assert run(flat, tree_util, full, axes) == list(expected)
     for full, axes, words in (
         ((1, [2, 3]), (0, [1]), ["in_axes[1]", "lengths of list", "length 1", "length 2"]),
         ((1, [2, 3]), [0, None], ["different types", "'list'", "'tuple'", "argument list"]),
@@ -143,12 +144,12 @@ def test_flatten_axes():
         with pytest.raises(ValueError) as expected:
             run(jax_api_util, jax_tree_util, full, axes, tupled_args=True)
         with pytest.raises(ValueError) as error:
-            run(tree_util, tree_util, full, axes, tupled_args=True)
+            run(flat, tree_util, full, axes, tupled_args=True)
         for word in ["vmap in_axes specification must be a tree prefix", "found", *words]:
             assert word in str(expected.value) and word in str(error.value), (word, error.value)
     # None as an axis is a value, never the cause of a mismatch.
     with pytest.raises(ValueError, match=r"1 found"):
-        run(tree_util, tree_util, (1, 2), ((0,), None))
+        run(flat, tree_util, (1, 2), ((0,), None))
 
 
 def test_equality_errors():

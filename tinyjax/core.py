@@ -14,6 +14,8 @@ import numpy as np
 from tinyjax import errors
 from tinyjax.array import Array, lift
 from tinyjax.avals import Value
+from tinyjax.config import current_flags
+from tinyjax.dtypes import issubdtype
 
 # ---- primitives ---------------------------------------------------------------------------------
 
@@ -212,7 +214,9 @@ class EvalTrace(Trace):
         with np.errstate(all="ignore"):
             out = prim.impl(*arrays, **params)
         weak = prim.weak_result(args, params)
-        return [Array(o, weak) for o in out] if prim.multi else Array(out, weak)
+        outs = [Array(o, weak) for o in out] if prim.multi else [Array(out, weak)]
+        check_floats(prim, outs)
+        return outs if prim.multi else outs[0]
 
     def process_high(self, prim, args, params):
         """A primitive that holds programs works on Arrays, with this trace current."""
@@ -220,13 +224,26 @@ class EvalTrace(Trace):
         for jaxpr in inner_jaxprs(params):
             check_runnable(jaxpr)
         with active(self):
-            return (prim.eager or prim.impl)(*args, **params)
+            outs = (prim.eager or prim.impl)(*args, **params)
+        check_floats(prim, outs)
+        return outs
 
     def check(self, x):
         """x, which must not be a tracer: at the bottom those are leaks."""
         if isinstance(x, Tracer):
             raise errors.leaked(x)
         return x
+
+
+def check_floats(name, arrays):
+    """Raise FloatingPointError for what the flags debug_nans and debug_infs look for."""
+    flags = current_flags()
+    if flags.debug_nans or flags.debug_infs:
+        for x in arrays:
+            for kind, wanted in ((np.isnan, flags.debug_nans), (np.isinf, flags.debug_infs)):
+                if wanted and issubdtype(x.dtype, np.inexact) and kind(x.npy).any():
+                    what = kind.__name__.removeprefix("is")
+                    raise FloatingPointError(f"invalid value ({what}) encountered in {name}")
 
 
 EVAL = EvalTrace()
@@ -266,6 +283,11 @@ class JaxprEqn:
         self.primitive, self.invars, self.params = primitive, invars, params
         self.outvars, self.source = outvars, source
 
+    @property
+    def effectful(self):
+        """Whether it does something beside its results: itself, or a program that it holds."""
+        return self.primitive.effectful or any(effects(j) for j in inner_jaxprs(self.params))
+
     def replace(self, **changes):
         """A copy with some parts replaced."""
         names = ("primitive", "invars", "params", "outvars", "source")
@@ -288,6 +310,7 @@ class Jaxpr:
     out_avals = property(lambda self: [v.aval for v in self.outvars])
     jaxpr = property(lambda self: self)
     literals = property(lambda self: self.consts)
+    effects = property(lambda self: effects(self))
 
     def replace(self, **changes):
         """A copy with some parts replaced."""
@@ -346,6 +369,12 @@ def all_eqns(jaxpr):
         yield eqn
         for inner in inner_jaxprs(eqn.params):
             yield from all_eqns(inner)
+
+
+@memo
+def effects(jaxpr):
+    """The primitives in a program, however deep, that do something beside their results."""
+    return frozenset(eqn.primitive for eqn in all_eqns(jaxpr) if eqn.primitive.effectful)
 
 
 @memo

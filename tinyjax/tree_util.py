@@ -331,32 +331,6 @@ def broadcast_prefix(prefix_tree, full_tree, is_leaf=None):
     return [leaf for leaf, count in zip(leaves, counts) for _ in range(count)]
 
 
-def flatten_axes(name, treedef, axes, *, tupled_args=False):
-    """The axis of every leaf of `treedef`, from a prefix tree of ints and Nones.
-
-    `name` is what the user calls the prefix ("vmap in_axes"); with `tupled_args` the tree is
-    an argument list, and errors say how a specification for it is written.
-
-    >>> flatten_axes("vmap in_axes", tree_structure((1, {"a": 2, "b": 3})), (None, 0))
-    [None, 0, 0]
-    """
-    is_none = lambda x: x is None  # an axis, too: not mapped
-    try:
-        return broadcast_prefix(axes, treedef, is_none)
-    except ValueError:
-        errors = prefix_errors(axes, treedef, is_none)
-    hint = ""
-    if tupled_args:
-        hint = f" {name} that are pytrees should be wrapped in a tuple: the argument list."
-        if len(treedef.children()) == 1 and not prefix_errors((axes,), treedef, is_none):
-            hint += f" For a single argument that is a singleton tuple: ({axes!r},)."
-    details = "\n".join([str(error(name)) for error in errors])
-    raise ValueError(
-        f"{name} specification must be a tree prefix of the corresponding value.{hint}\n"
-        f"Mismatch details ({len(errors)} found):\n{details}"
-    )
-
-
 # ---- Partial ------------------------------------------------------------------------------------
 
 

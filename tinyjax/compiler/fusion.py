@@ -301,7 +301,7 @@ class Planner:
             for which, v in enumerate(eqn.outvars):
                 self.lazy[v] = eqn, which
             return
-        if eqn.outvars[0] not in wanted and self.is_cheap(eqn):
+        if eqn.outvars and eqn.outvars[0] not in wanted and self.is_cheap(eqn):
             self.lazy[eqn.outvars[0]] = eqn, 0
         elif is_copy(eqn):
             reads = self.accessed([(v, tokens(v.aval.shape)) for v in eqn.invars])

@@ -4,7 +4,7 @@ import inspect
 
 from tinyjax import tree_util
 from tinyjax.array import is_arraylike, lift
-from tinyjax.tree_util import tree_flatten, tree_unflatten
+from tinyjax.tree_util import broadcast_prefix, prefix_errors, tree_flatten, tree_unflatten
 
 
 class FlatFun:
@@ -76,3 +76,29 @@ def wraps(f, wrapper, prefix=""):
     wrapper.__module__ = getattr(f, "__module__", None) or __name__
     wrapper.__wrapped__ = f
     return wrapper
+
+
+def flatten_axes(name, treedef, axes, *, tupled_args=False):
+    """The axis of every leaf of `treedef`, from a prefix tree of ints and Nones.
+
+    `name` is what the user calls the prefix ("vmap in_axes"); with `tupled_args` the tree is
+    an argument list, and errors say how a specification for it is written.
+
+    >>> flatten_axes("vmap in_axes", tree_util.tree_structure((1, {"a": 2, "b": 3})), (None, 0))
+    [None, 0, 0]
+    """
+    is_none = lambda x: x is None  # an axis, too: not mapped
+    try:
+        return broadcast_prefix(axes, treedef, is_none)
+    except ValueError:
+        errors = prefix_errors(axes, treedef, is_none)
+    hint = ""
+    if tupled_args:
+        hint = f" {name} that are pytrees should be wrapped in a tuple: the argument list."
+        if len(treedef.children()) == 1 and not prefix_errors((axes,), treedef, is_none):
+            hint += f" For a single argument that is a singleton tuple: ({axes!r},)."
+    details = "\n".join([str(error(name)) for error in errors])
+    raise ValueError(
+        f"{name} specification must be a tree prefix of the corresponding value.{hint}\n"
+        f"Mismatch details ({len(errors)} found):\n{details}"
+    )

@@ -53,7 +53,7 @@ def hoist(jaxpr, num_consts):
     invariant, before, rest = {*jaxpr.invars[:num_consts], *jaxpr.constvars}, [], []
     for eqn in jaxpr.eqns:
         fixed = all(isinstance(v, Literal) or v in invariant for v in eqn.invars)
-        if fixed and eqn.invars and not eqn.primitive.effectful:
+        if fixed and eqn.invars and not eqn.effectful:
             before.append(eqn)
             invariant.update(eqn.outvars)
         else:

@@ -61,7 +61,7 @@ def dce(jaxpr, used=None):
     live, kept = {v for v in outvars if isinstance(v, Var)}, []
     for eqn in reversed(jaxpr.eqns):
         mask = [v in live for v in eqn.outvars]
-        if not any(mask) and not eqn.primitive.effectful:
+        if not any(mask) and not eqn.effectful:
             continue
         if eqn.primitive.dce and not all(mask):
             eqn = eqn.primitive.dce(eqn, mask)
