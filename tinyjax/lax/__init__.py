@@ -238,12 +238,19 @@ from tinyjax.primitives.order import (
 from tinyjax.primitives.order import max_ as max
 from tinyjax.primitives.order import min_ as min
 from tinyjax.primitives.order import round_ as round
+from tinyjax.primitives.pooling import (
+    reduce_window_max_p,
+    reduce_window_min_p,
+    reduce_window_shape_tuple,
+    reduce_window_sum_p,
+    select_and_gather_add_p,
+    select_and_scatter_add_p,
+)
 from tinyjax.primitives.reducing import (
     argmax,
     argmax_p,
     argmin,
     argmin_p,
-    reduce,
     reduce_and,
     reduce_and_p,
     reduce_max,
@@ -332,6 +339,7 @@ from tinyjax.transforms.control import (
     map,
 )
 from tinyjax.transforms.custom_solve import custom_linear_solve, custom_root, linear_solve_p
+from tinyjax.transforms.folding import reduce, reduce_p, reduce_window, reduce_window_p
 from tinyjax.transforms.scan import (
     scan,
     scan_p,

@@ -2,8 +2,6 @@
 
 import operator
 
-import numpy as np
-
 from tinyjax import dtypes, lax
 from tinyjax.lax import FftType
 from tinyjax.numpy.checks import ensure_arraylike

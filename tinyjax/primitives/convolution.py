@@ -21,6 +21,7 @@ from tinyjax.primitives.conv_shapes import (
 from tinyjax.primitives.dot import canonicalize_precision
 from tinyjax.primitives.linear import add_tangents, reshape, transpose
 from tinyjax.primitives.shaping import rev
+from tinyjax.primitives.window_views import pad_and_dilate, sliding_windows
 
 # ---- the card -----------------------------------------------------------------------------------
 
@@ -66,8 +67,10 @@ def convolve(lhs, rhs, *, window_strides, padding, lhs_dilation, rhs_dilation, d
     """conv_general_dilated in NumPy: all windows side by side, then one product per group."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     images, windows = lhs.transpose(lhs_spec), rhs.transpose(rhs_spec)
-    images = pad_and_dilate(images, padding, lhs_dilation)
-    view = sliding_windows(images, windows.shape[2:], window_strides, rhs_dilation)
+    images = pad_and_dilate(images, ((0, 0), (0, 0), *padding), (1, 1, *lhs_dilation))
+    window = (1, 1, *windows.shape[2:])
+    view = sliding_windows(images, window, (1, 1, *window_strides), (1, 1, *rhs_dilation))
+    view = np.squeeze(view, (images.ndim, images.ndim + 1))
     groups = feature_group_count * batch_group_count
     parts = np.split(view, groups, 1 if feature_group_count > 1 else 0)
     contracted = [1, *range(2 + len(padding), view.ndim)]  # input features and places in a window
@@ -76,29 +79,6 @@ def convolve(lhs, rhs, *, window_strides, padding, lhs_dilation, rhs_dilation, d
         for v, w in zip(parts, np.split(windows, groups, 0))
     ]
     return np.concatenate(outs, 1).transpose(np.argsort(out_spec))
-
-
-def pad_and_dilate(x, padding, dilation):
-    """Zeros around and between the elements; negative padding cuts off."""
-    sizes = dilated(x.shape[2:], dilation)
-    shape = [n + max(a, 0) + max(b, 0) for n, (a, b) in zip(sizes, padding)]
-    out = np.zeros((*x.shape[:2], *shape), x.dtype)
-    places = [slice(max(a, 0), max(a, 0) + n, d) for n, d, (a, _) in zip(sizes, dilation, padding)]
-    out[(..., *places)] = x
-    kept = [slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(shape, padding)]
-    return out[(..., *kept)]
-
-
-def sliding_windows(x, window, strides, dilation):
-    """A view with the places of the window as more axes at the end."""
-    sizes = dilated(window, dilation)
-    n = len(sizes)
-    if any(a < b for a, b in zip(x.shape[2:], sizes)):
-        return np.zeros((*x.shape[:2], *[0] * n, *window), x.dtype)
-    axes = tuple(range(2, 2 + n))
-    view = np.lib.stride_tricks.sliding_window_view(x, sizes, axes)
-    steps = [slice(None, None, s) for s in (*strides, *dilation)]
-    return view[(slice(None), slice(None), *steps)]
 
 
 # ---- transposition ------------------------------------------------------------------------------

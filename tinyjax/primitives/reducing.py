@@ -1,14 +1,13 @@
-"""Reductions: product, max, min, logic, and the places of extremes; `reduce` with any function."""
+"""Reductions: product, max, min, logic, and the places of extremes."""
 
 import numpy as np
 
 from tinyjax import dtypes
-from tinyjax.array import Array, lift
+from tinyjax.array import lift
 from tinyjax.avals import ShapedArray
 from tinyjax.core import Primitive, Zero
 from tinyjax.primitives import elementwise as el
 from tinyjax.primitives.linear import (
-    broadcast_in_dim,
     convert,
     reduce_sum_p,
     reshape,
@@ -230,87 +229,3 @@ def argmax(operand, axis, index_dtype):
 def argmin(operand, axis, index_dtype):
     """Index of the first least entry along an axis; a NaN counts as least. Raises as argmax."""
     return arg_extreme(argmin_p, operand, axis, index_dtype)
-
-
-# ---- reduce with any function -------------------------------------------------------------------
-
-# the function, the reduction, and the value from which it starts
-MONOIDS = (
-    (el.add, reduce_sum, lambda dtype: 0),
-    (el.mul, reduce_prod, lambda dtype: 1),
-    (el.max_, reduce_max, lowest),
-    (el.min_, reduce_min, highest),
-    (el.bitwise_and, reduce_and, lambda dtype: True if dtype.kind == "b" else -1),
-    (el.bitwise_or, reduce_or, lambda dtype: 0),
-    (el.bitwise_xor, reduce_xor, lambda dtype: 0),
-)
-
-
-def reduce(operands, init_values, computation, dimensions, out_sharding=None):
-    """Combine the entries along dimensions with a function.
-
-    Args:
-      operands: an array, or a tuple of arrays of one shape.
-      init_values: the scalar to start from, or a tuple of them.
-      computation: associative function of (accumulated, entry), made of elementwise operations:
-        it is applied to whole arrays. With tuples, it takes and returns tuples.
-      dimensions: the axes to reduce.
-
-    Raises TypeError when an operand and its init value differ in dtype.
-
-    >>> from tinyjax import lax, numpy as jnp
-    >>> lax.reduce(jnp.array([1.0, 5.0, 2.0]), -jnp.inf, lax.max, (0,))
-    Array(5., dtype=float32)
-    """
-    single = not isinstance(operands, (tuple, list))
-    xs = [lift(x) for x in ([operands] if single else operands)]
-    inits = [lift(i) for i in ([init_values] if single else init_values)]
-    inits = [convert(i, x.dtype) if i.weak_type else i for i, x in zip(inits, xs, strict=True)]
-    for x, init in zip(xs, inits):
-        if x.dtype != init.dtype or init.ndim:
-            raise TypeError(
-                f"reduce operands and init_values must have equal dtypes, and init_values must be "
-                f"scalars: got {x.aval.str_short()} and {init.aval.str_short()}"
-            )
-    dims = check_axes(xs[0], dimensions)
-    for function, whole, identity in MONOIDS:
-        if single and computation is function and computes(whole, xs[0].dtype):
-            out = whole(xs[0], dims)
-            if is_number(inits[0], identity(xs[0].dtype)):
-                return out
-            return function(full_like(out, inits[0]), out)
-    outs = fold(computation, xs, inits, dims, single)
-    return outs[0] if single else tuple(outs)
-
-
-def computes(whole, dtype):
-    """Whether a reduction takes a dtype."""
-    return dtype.kind != "b" or whole not in (reduce_sum, reduce_prod)
-
-
-def is_number(x, value):
-    """Whether x is known to be this number."""
-    return isinstance(x, Array) and bool(x.npy == np.asarray(value).astype(x.dtype))
-
-
-def full_like(x, scalar):
-    """A scalar at the shape of x."""
-    return broadcast_in_dim(scalar, x.shape, ()) if x.ndim else scalar
-
-
-def fold(computation, xs, inits, dims, single):
-    """Combine halves until one row is left, then the initial values with it."""
-    xs = [in_front(x, dims) for x in xs]
-
-    def combine(left, right):
-        return [computation(left[0], right[0])] if single else list(computation(left, right))
-
-    out_shape = xs[0].shape[1:]
-    total = [broadcast_in_dim(i, out_shape, ()) if out_shape else i for i in inits]
-    while (n := xs[0].shape[0]) > 1:
-        half = n // 2
-        left, right = [rows(x, 0, half) for x in xs], [rows(x, half, 2 * half) for x in xs]
-        if n % 2:
-            total = combine(tuple(total), tuple([squeeze(rows(x, n - 1, n), (0,)) for x in xs]))
-        xs = [lift(x) for x in combine(tuple(left), tuple(right))]
-    return combine(tuple(total), tuple(squeeze(x, (0,)) for x in xs)) if n else total
