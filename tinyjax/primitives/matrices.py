@@ -12,6 +12,8 @@ from tinyjax.primitives.creation import broadcasted_iota, full_like
 from tinyjax.primitives.dot import Precision, dot_general
 from tinyjax.primitives.linear import broadcast_in_dim, convert, reduce_sum, transpose
 from tinyjax.primitives.selection import select
+from tinyjax.primitives.shaping import pad
+from tinyjax.primitives.shaping import slice as slice_
 
 
 def product(x, y):
@@ -65,6 +67,20 @@ def upper(x, k=0):
 def unit(x):
     """Identity matrices in the shape and dtype of x."""
     return convert(mask(x.shape, diagonal=True), x.dtype)
+
+
+def block(x, rows, columns):
+    """A part of matrices, given by slices."""
+    starts = (0,) * (x.ndim - 2) + (rows.start, columns.start)
+    return slice_(x, starts, (*x.shape[:-2], rows.stop, columns.stop))
+
+
+def padded(x, rows, columns):
+    """x with as many rows and columns of zeros added."""
+    if not rows and not columns:
+        return x
+    config = [(0, 0, 0)] * (x.ndim - 2) + [(0, rows, 0), (0, columns, 0)]
+    return pad(x, number(x, 0), config)
 
 
 def diagonal(x):

@@ -1,12 +1,21 @@
-"""Equations: triangular_solve, linear_solve; and cholesky, whose rule needs them."""
+"""Triangular matrices: triangular_solve; cholesky, whose rule needs it; cholesky_update."""
+
+import functools
 
 import numpy as np
 
 from tinyjax.array import lift
-from tinyjax.core import Primitive, Undef, Zero, nonzero
+from tinyjax.core import Undef, Zero, nonzero
 from tinyjax.primitives.arithmetic import mul, neg
 from tinyjax.primitives.complex_parts import conj
-from tinyjax.primitives.linear import add_tangents, batched_front
+from tinyjax.primitives.linear import (
+    add_tangents,
+    batched_front,
+    expand_dims,
+    moveaxis,
+    reshape,
+    squeeze,
+)
 from tinyjax.primitives.matrices import (
     flipped,
     lower,
@@ -16,96 +25,20 @@ from tinyjax.primitives.matrices import (
     symmetrized,
     upper,
 )
+from tinyjax.primitives.matrix_cards import MatrixPrimitive
 from tinyjax.primitives.selection import select
 
-ACCEPTED = "fc"
-
-
-class MatrixPrimitive(Primitive):
-    """Works on the last two axes: a batch goes in front."""
-
-    def batch(self, axis, vals, dims, /, **params):
-        outs = self.bind(*[batched_front(axis, v, d) for v, d in zip(vals, dims)], **params)
-        return outs, [0] * len(outs) if self.multi else 0
-
-
-def check_matrix(name, x, square=True):
-    """Raise unless x holds (square) matrices of single or double precision."""
-    if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
-        what = "square matrices [..., n, n]" if square else "matrices [..., m, n]"
-        raise ValueError(f"{name} takes {what}, got an array of shape {x.shape}")
-    if x.dtype.kind not in ACCEPTED or x.dtype.itemsize < 4:
-        raise TypeError(
-            f"{name} does not accept dtype {x.dtype.name}. Accepted dtypes are float32, float64, "
-            "complex64 and complex128."
-        )
-
-
-# ---- equations with any matrix ------------------------------------------------------------------
-
-
-class Solve(MatrixPrimitive):
-    """linear_solve a b: x with a @ x = b. Linear in b."""
-
-    def impl(self, a, b):
-        try:
-            return np.linalg.solve(a, b).astype(b.dtype)
-        except np.linalg.LinAlgError:  # some matrix is singular
-            shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-            a = np.broadcast_to(a, shape + a.shape[-2:])
-            out = np.array(np.broadcast_to(b, shape + b.shape[-2:]))
-            for place in np.ndindex(shape):
-                try:
-                    out[place] = np.linalg.solve(a[place], out[place])
-                except np.linalg.LinAlgError:
-                    out[place] = np.inf
-            return out
-
-    def type(self, a, b):
-        return b
-
-    def linearize(self, nz, a, b):
-        x = self.bind(a, b)
-
-        def push(da, db):
-            moved = neg(product(da, x)) if nonzero(da) else Zero(b.aval)
-            total = add_tangents(db, moved)
-            return self.bind(a, total) if nonzero(total) else total
-
-        return x, push
-
-    def transpose(self, ct, a, b):
-        if isinstance(a, Undef):
-            raise NotImplementedError("linear_solve is not linear in its matrix")
-        return [None, self.bind(flipped(a), ct)]
-
-
-linear_solve_p = Solve("linear_solve")
-
-
-def linear_solve(a, b):
-    """x with a @ x = b, for square matrices a and matrices b of one dtype.
-
-    A singular matrix gives infinities.
-    """
-    a, b = lift(a), lift(b)
-    check_matrix("linear_solve", a)
-    check_right_side("linear_solve", a, b, True)
-    return linear_solve_p.bind(a, b)
-
-
-def check_right_side(name, a, b, left_side):
-    """Raise unless b fits a."""
-    axis = -2 if left_side else -1
-    if b.ndim != a.ndim or a.shape[:-2] != b.shape[:-2] or a.shape[-1] != b.shape[axis]:
-        raise TypeError(f"Incompatible shapes for {name}: a has shape {a.shape}, b {b.shape}")
-    if a.dtype != b.dtype:
-        raise TypeError(
-            f"{name} requires arguments of one dtype, got {a.dtype.name} and {b.dtype.name}"
-        )
-
-
 # ---- equations with a triangular matrix ---------------------------------------------------------
+
+
+@functools.cache
+def blas_solver(dtype):
+    """BLAS's trsm for a dtype, or None if there is no SciPy."""
+    try:
+        from scipy.linalg.blas import get_blas_funcs
+    except ImportError:
+        return None
+    return get_blas_funcs("trsm", dtype=dtype)
 
 
 def substitute(a, b, lower):
@@ -114,8 +47,7 @@ def substitute(a, b, lower):
     x = np.array(b)
     for i in range(n) if lower else reversed(range(n)):
         known = slice(0, i) if lower else slice(i + 1, n)
-        done = np.einsum("...j,...jk->...k", a[..., i, known], x[..., known, :])
-        x[..., i, :] = (x[..., i, :] - done) / a[..., i, i, None]
+        x[i] = (x[i] - a[i, known] @ x[known]) / a[i, i]
     return x
 
 
@@ -125,21 +57,30 @@ class TriangularSolve(MatrixPrimitive):
     op(a) @ x = b, or x @ op(a) = b. Linear in b.
     """
 
-    def impl(self, a, b, *, left_side, lower, transpose_a, conjugate_a, unit_diagonal):
+    ranks = (2, 2)
+
+    def one(self, a, b, *, left_side, lower, transpose_a, conjugate_a, unit_diagonal):
+        if b.size == 0:
+            return b
         if conjugate_a:
             a = np.conj(a)
+        solver = blas_solver(b.dtype)
+        if solver is not None:
+            settings = {"lower": lower, "trans_a": int(transpose_a), "diag": unit_diagonal}
+            return solver(1, a, b, side=not left_side, **settings)
         if transpose_a:
-            a, lower = np.swapaxes(a, -1, -2), not lower
+            a, lower = a.T, not lower
         if unit_diagonal:
-            eye = np.eye(a.shape[-1], dtype=bool)
-            a = np.where(eye, np.ones((), a.dtype), a)
-        if left_side:
-            return substitute(a, b, lower)
-        return np.swapaxes(
-            substitute(np.swapaxes(a, -1, -2), np.swapaxes(b, -1, -2), not lower), -1, -2
-        )
+            a = np.where(np.eye(len(a), dtype=bool), np.ones((), a.dtype), a)
+        return substitute(a, b, lower) if left_side else substitute(a.T, b.T, not lower).T
 
-    def type(self, a, b, **params):
+    def shapes(self, a, b, *, left_side, **params):
+        if a[0] != a[1]:
+            raise ValueError(
+                f"The first input to triangular_solve must be a square matrix. Got shape {a}."
+            )
+        if a[1] != b[0 if left_side else 1]:
+            raise ValueError(f"Incompatible shapes for arguments to triangular_solve: {a} and {b}.")
         return b
 
     def linearize(self, nz, a, b, **params):
@@ -165,6 +106,18 @@ class TriangularSolve(MatrixPrimitive):
         params["transpose_a"] = not params["transpose_a"]
         return [None, self.bind(a, ct, **params)]
 
+    def batch(self, axis, vals, dims, /, **params):
+        (a, b), (a_dim, b_dim) = vals, dims
+        if a_dim is not None:
+            pair = batched_front(axis, a, a_dim), batched_front(axis, b, b_dim)
+            return self.bind(*pair, **params), 0
+        # One matrix for the whole batch: all right-hand sides side by side.
+        at = b.ndim - 1 if params["left_side"] else b.ndim - 2
+        b = moveaxis(b, b_dim, at)
+        split = at - 1
+        joined = (*b.shape[:split], b.shape[split] * b.shape[split + 1], *b.shape[split + 2 :])
+        return reshape(self.bind(a, reshape(b, joined), **params), b.shape), at
+
 
 triangular_solve_p = TriangularSolve("triangular_solve")
 
@@ -175,18 +128,26 @@ def triangular_solve(a, b, *, left_side=False, lower=False, transpose_a=False, c
 
     Args:
       a: matrices [..., n, n]; the other triangle is not looked at.
-      b: right-hand sides [..., n, k] if left_side, else [..., k, n].
+      b: right-hand sides [..., n, k] if left_side, else [..., k, n]; or vectors [..., n].
       left_side: a @ x = b rather than x @ a = b.
       lower: whether a is lower triangular.
       transpose_a, conjugate_a: take the transpose, the conjugate of a.
       unit_diagonal: take ones for the diagonal of a.
 
     Returns x, in the shape of b.
+    Raises ValueError when shapes do not fit, TypeError for other dtypes than floats and complex.
+
+    >>> import numpy as np
+    >>> from tinyjax import lax
+    >>> a = np.array([[2.0, 0.0], [1.0, 1.0]], "float32")
+    >>> lax.linalg.triangular_solve(a, np.array([2.0, 3.0], "float32"), left_side=True, lower=True)
+    Array([1., 2.], dtype=float32)
     """
     a, b = lift(a), lift(b)
-    check_matrix("triangular_solve", a)
-    check_right_side("triangular_solve", a, b, left_side)
-    return triangular_solve_p.bind(
+    vector = b.ndim == a.ndim - 1
+    if vector:
+        b = expand_dims(b, (b.ndim if left_side else b.ndim - 1,))
+    out = triangular_solve_p(
         a,
         b,
         left_side=left_side,
@@ -195,6 +156,7 @@ def triangular_solve(a, b, *, left_side=False, lower=False, transpose_a=False, c
         conjugate_a=conjugate_a and a.dtype.kind == "c",
         unit_diagonal=unit_diagonal,
     )
+    return squeeze(out, (out.ndim - (1 if left_side else 2),)) if vector else out
 
 
 # ---- Cholesky -----------------------------------------------------------------------------------
@@ -207,19 +169,21 @@ class Cholesky(MatrixPrimitive):
         try:
             return np.linalg.cholesky(x)
         except np.linalg.LinAlgError:  # some matrix is not positive definite
-            out = np.full(x.shape, np.nan, x.dtype)
-            for place in np.ndindex(x.shape[:-2]):
-                try:
-                    out[place] = np.linalg.cholesky(x[place])
-                except np.linalg.LinAlgError:
-                    continue
-            return out
+            return super().impl(x)
 
-    def type(self, x):
-        return x
+    def one(self, x):
+        try:
+            return np.linalg.cholesky(x)
+        except np.linalg.LinAlgError:
+            return np.nan
+
+    def shapes(self, shape):
+        if shape[0] != shape[1]:
+            raise ValueError(f"The input to cholesky must be a square matrix. Got shape {shape}.")
+        return shape
 
     def linearize(self, nz, x):
-        root = self.bind(x)
+        root = lower(self.bind(x))
 
         def push(t):
             inner = triangular_solve(
@@ -240,8 +204,50 @@ def cholesky(x, *, symmetrize_input=True):
 
     Args:
       x: Hermitian positive definite matrices [..., n, n]; others give nan.
-      symmetrize_input: take (x + x^H) / 2, so that gradients are symmetric.
+      symmetrize_input: take (x + x^H) / 2, so that gradients are symmetric. If False, only the
+        lower triangle counts.
+
+    >>> import numpy as np
+    >>> from tinyjax import lax
+    >>> lax.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 2.0]], "float32"))
+    Array([[2., 0.],
+           [1., 1.]], dtype=float32)
     """
     x = lift(x)
-    check_matrix("cholesky", x)
-    return lower(cholesky_p.bind(symmetrized(x) if symmetrize_input else x))
+    cholesky_p.type(x.aval)
+    return lower(cholesky_p(symmetrized(x) if symmetrize_input else x))
+
+
+class CholeskyUpdate(MatrixPrimitive):
+    """cholesky_update r w: upper triangular, with the square r^T @ r + w w^T."""
+
+    ranks = (2, 1)
+
+    def shapes(self, r, w):
+        if r != (*w, *w):
+            raise ValueError(
+                "Rank-1 update to Cholesky decomposition takes a square matrix and a vector of the "
+                f"same size as input. Got shapes {r} and {w} instead"
+            )
+        return r
+
+    def one(self, r, w):
+        r, w = np.array(r), np.array(w)
+        for k in range(len(w)):  # one Givens rotation per row makes an element of w zero
+            radius = np.hypot(r[k, k], w[k])
+            if w[k] != 0:
+                c, s = r[k, k] / radius, w[k] / radius
+                r[k], w = c * r[k] + s * w, c * w - s * r[k]
+        return r
+
+
+cholesky_update_p = CholeskyUpdate("cholesky_update")
+
+
+def cholesky_update(r_matrix, w_vector):
+    """The Cholesky factor of r^T @ r + w w^T, from that of r^T @ r, in O(n^2) steps.
+
+    Args:
+      r_matrix: upper triangular matrices [..., n, n]; w_vector: vectors [..., n].
+    """
+    return cholesky_update_p(r_matrix, w_vector)

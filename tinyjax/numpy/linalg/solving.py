@@ -13,6 +13,7 @@ from tinyjax.numpy.at import IndexUpdate
 from tinyjax.numpy.checks import ensure_arraylike
 from tinyjax.numpy.creation import array, asarray, empty, eye, zeros
 from tinyjax.numpy.linalg.decompositions import adjoint, inexact_matrix, svd
+from tinyjax.numpy.linalg.equations import solve_matrix
 from tinyjax.numpy.linalg.norms import norm
 from tinyjax.numpy.linear import matmul
 from tinyjax.numpy.matrices import diagonal, ix_, trace
@@ -45,14 +46,19 @@ def solve(a, b):
     a, b = promote_dtypes_inexact(*ensure_arraylike("jnp.linalg.solve", a, b))
     if a.ndim < 2:
         raise ValueError(f"left hand array must be at least two dimensional; got a.shape={a.shape}")
-    if b.ndim == 1:
-        return vectorize(solve_vector, signature="(m,m),(m)->(m)")(a, b)
-    return vectorize(lax.linalg.linear_solve, signature="(m,m),(m,n)->(m,n)")(a, b)
-
-
-def solve_vector(a, b):
-    """solve of one vector."""
-    return lax.linalg.linear_solve(a, b[:, None])[:, 0]
+    if (
+        b.ndim > 1
+        and a.ndim == b.ndim + 1
+        and a.shape[-1] == b.shape[-1]
+        and a.shape[-1] != b.shape[-2]
+    ):
+        raise ValueError(
+            f"Invalid shapes for solve: {a.shape}, {b.shape}. Prior to JAX v0.5.0, this would have "
+            "been treated as a batched 1-dimensional solve. To recover this behavior, use "
+            "solve(a, b[..., None]).squeeze(-1)."
+        )
+    signature = "(m,m),(m)->(m)" if b.ndim == 1 else "(m,m),(m,n)->(m,n)"
+    return vectorize(solve_matrix, signature=signature)(a, b)
 
 
 @subprogram
