@@ -24,15 +24,17 @@ LAYERS = [
     ["avals", "array", "core", "printer"],  # L1: the language
     ["primitives/"],  # L2: cards
     ["transforms/stage", "transforms/ad", "transforms/batching", "transforms/programs"],  # L3
-    ["compiler/"],  # L3, beside the transformations
+    ["compiler/", "check_jaxpr"],  # L3, beside the transformations
     ["transforms/"],  # L4: primitives that hold programs
+    ["mapping"],
     ["lax/"],
     [
-        "mapping",
         "autodiff",
         "jacobians",
         "api",
-        "check_jaxpr",
+        *("callbacks", "debug", "debugger", "devices", "runtime", "foreign_flags"),
+        *("custom_derivatives", "flatten_util", "test_util", "ops", "stages", "typing", "version", "experimental/"),
+        *("extend/", "example_libraries/"),
         "tree",
         "numpy/",
         "random/",
@@ -43,7 +45,7 @@ LAYERS = [
     ["learn/"],  # L6: the school, a user of the public names like any other
 ]
 # optional at run time, or so slow to import that only their use may pay for them
-LAZY = {"numba", "llvmlite", "scipy", "matplotlib", "IPython", "tqdm", "ml_dtypes"}
+LAZY = {"numba", "llvmlite", "scipy", "matplotlib", "IPython", "tqdm", "ml_dtypes", "opt_einsum"}
 
 
 def module_name(path):

@@ -1,12 +1,31 @@
 """tinyjax: JAX, small enough to read and fast enough to use. Public names, nothing else."""
 
 import tinyjax.printer as _printer  # noqa: F401  (jaxprs print)
-from tinyjax import dtypes, errors, lax, nn, numpy, random, scipy, tree, tree_util
+from tinyjax import (
+    custom_derivatives,
+    debug,
+    dtypes,
+    errors,
+    flatten_util,
+    lax,
+    nn,
+    numpy,
+    ops,
+    random,
+    scipy,
+    stages,
+    tree,
+    tree_util,
+    typing,
+    version,
+)
 from tinyjax.api import (
     block_until_ready,
     device_get,
     device_put,
+    ds,
     eval_shape,
+    fwd_and_bwd,
     make_jaxpr,
     typeof,
 )
@@ -19,23 +38,63 @@ from tinyjax.autodiff import (
     value_and_grad,
     vjp,
 )
+from tinyjax.callbacks import pure_callback
 from tinyjax.config import (
+    check_tracer_leaks,
     checking_leaks,
     config,
     debug_infs,
     debug_key_reuse,
     debug_nans,
     default_matmul_precision,
+    default_prng_impl,
     disable_jit,
+    enable_checks,
     enable_x64,
     numpy_dtype_promotion,
     numpy_rank_promotion,
+    threefry_partitionable,
+)
+from tinyjax.custom_derivatives import closure_convert, custom_gradient
+from tinyjax.devices import (
+    Device,
+    Shard,
+    default_backend,
+    default_device,
+    device_count,
+    devices,
+    host_count,
+    host_id,
+    host_ids,
+    local_device_count,
+    local_devices,
+    process_count,
+    process_index,
+    process_indices,
 )
 from tinyjax.dtypes import float0
+from tinyjax.foreign_flags import (
+    enable_custom_prng,
+    explain_cache_misses,
+    legacy_prng_key,
+    log_compiles,
+    no_execution,
+    no_tracing,
+    softmax_custom_jvp,
+    transfer_guard,
+)
 from tinyjax.jacobians import hessian, jacfwd, jacobian, jacrev
 from tinyjax.mapping import vmap
+from tinyjax.runtime import (
+    clear_caches,
+    effects_barrier,
+    ensure_compile_time_eval,
+    live_arrays,
+    named_call,
+    named_scope,
+    print_environment_info,
+)
 from tinyjax.transforms.checkpoint import checkpoint, checkpoint_policies, remat
 from tinyjax.transforms.custom import custom_jvp, custom_vjp
 from tinyjax.transforms.jit import ShapeDtypeStruct, jit
-
-__version__ = "0.1.0"
+from tinyjax.version import __version__, __version_info__

@@ -1,19 +1,25 @@
 """The rest of the top level: make_jaxpr, eval_shape, waiting for results."""
 
+import contextlib
+import operator
+
 from tinyjax.array import Array, is_arraylike, lift
-from tinyjax.core import Tracer
+from tinyjax.autodiff import vjp
+from tinyjax.core import Tracer, active, current_trace
+from tinyjax.devices import put_on
+from tinyjax.transforms.batching import Axis, BatchTrace
 from tinyjax.transforms.flat import wraps
 from tinyjax.transforms.jit import JitFunction, ShapeDtypeStruct, jit
-from tinyjax.transforms.stage import closed
-from tinyjax.tree_util import tree_leaves, tree_map
+from tinyjax.tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_map
 
 
-def make_jaxpr(fun, static_argnums=(), return_shape=False):
+def make_jaxpr(fun, static_argnums=(), axis_env=None, return_shape=False):
     """A function that returns the jaxpr of fun for its arguments, instead of running it.
 
     Args:
       fun: function of arrays and pytrees; other arguments must be static.
       static_argnums: positions of arguments that are Python values.
+      axis_env: pairs (name, size) of named axes that fun may use.
       return_shape: also return the tree of output shapes.
 
     >>> import tinyjax as jax, tinyjax.numpy as jnp
@@ -25,11 +31,21 @@ def make_jaxpr(fun, static_argnums=(), return_shape=False):
     traced = JitFunction(fun, static_argnums, None, False)
 
     def make_jaxpr_f(*args, **kwargs):
-        found = traced.trace(*args, **kwargs)
-        jaxpr = closed(found.jaxpr, found.traced.captured)
+        with named_axes(axis_env or ()):
+            found = traced.trace(*args, **kwargs)
+        jaxpr = found.jaxpr
         return (jaxpr, found.out_info) if return_shape else jaxpr
 
     return wraps(fun, make_jaxpr_f)
+
+
+@contextlib.contextmanager
+def named_axes(pairs):
+    """In a `with` block, these named axes are in scope, as under vmap."""
+    with contextlib.ExitStack() as stack:
+        for name, size in pairs:
+            stack.enter_context(active(BatchTrace(current_trace(), Axis(size, name))))
+        yield
 
 
 def eval_shape(fun, *args, **kwargs):
@@ -56,14 +72,27 @@ def block_until_ready(x):
     return x
 
 
-def device_put(x, device=None):
-    """A pytree with its numbers and NumPy arrays as Arrays (there is one CPU device)."""
+def device_put(x, device=None, *, src=None, donate=False, may_alias=None):
+    """A pytree with its numbers and NumPy arrays as Arrays, on a device.
 
-    def put(leaf):
+    Args:
+      x: pytree of arrays and numbers.
+      device: a device or a sharding of one device, or a pytree of them that is a prefix of x; None
+        leaves arrays where they are.
+      src, donate, may_alias: accepted as JAX's; NumPy arrays are copied.
+
+    >>> import tinyjax as jax
+    >>> jax.device_put([1, 2.0], jax.devices()[3])[1].device
+    CpuDevice(id=3)
+    """
+
+    def put(leaf, place):
         value = lift(leaf)
-        return Array(value.npy, value.weak_type) if isinstance(value, Array) else value
+        return put_on(value, place) if isinstance(value, Array) else value
 
-    return tree_map(put, x)
+    leaves, treedef = tree_flatten(x)
+    places = broadcast_prefix(device, treedef, lambda leaf: leaf is None)
+    return treedef.unflatten([put(leaf, place) for leaf, place in zip(leaves, places)])
 
 
 def device_get(x):
@@ -84,12 +113,66 @@ def typeof(x):
     return lift(x).aval
 
 
+def ds(start, size=None, stride=None):
+    """The slice of a size from a start: ds(2, 3) is slice(2, 5); ds(n) is slice(0, n).
+
+    >>> import tinyjax.numpy as jnp
+    >>> jnp.arange(10)[ds(2, 3)]
+    Array([2, 3, 4], dtype=int32)
+    """
+    if size is None:
+        start, size = 0, start
+    return slice(start, start + size * (stride or 1), stride)
+
+
+def fwd_and_bwd(fun, argnums, has_aux=False, jitted=True):
+    """The forward and the backward pass of a function, as two functions that are compiled once.
+
+    Args:
+      fun: function of arrays and pytrees.
+      argnums: which arguments to differentiate by: an int, or a tuple of them.
+      has_aux: fun returns (out, aux).
+      jitted: return both under jit.
+
+    Returns (fwd, bwd). fwd(*args) returns (out, residuals), or (out, residuals, aux).
+    bwd(residuals, ct) returns the cotangents of the chosen arguments: a tuple, or one of them if
+    argnums is an int.
+
+    >>> import tinyjax as jax
+    >>> fwd, bwd = jax.fwd_and_bwd(lambda x, y: x * y, argnums=(0, 1))
+    >>> out, residuals = fwd(2.0, 3.0)
+    >>> [float(ct) for ct in bwd(residuals, 1.0)]
+    [3.0, 2.0]
+    """
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun!r}: fwd_and_bwd takes a function.")
+    nums = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
+    nums = tuple(operator.index(n) for n in nums)
+
+    def fwd(*args, **kwargs):
+        def of_chosen(*chosen):
+            full = list(args)
+            for n, x in zip(nums, chosen):
+                full[n] = x
+            return fun(*full, **kwargs)
+
+        return vjp(of_chosen, *[args[n] for n in nums], has_aux=has_aux)
+
+    def bwd(residuals, ct):
+        cts = residuals(ct)
+        return cts if isinstance(argnums, (tuple, list)) else cts[0]
+
+    return (jit(fwd), jit(bwd)) if jitted else (fwd, bwd)
+
+
 __all__ = [
     "ShapeDtypeStruct",
     "block_until_ready",
     "device_get",
     "device_put",
+    "ds",
     "eval_shape",
+    "fwd_and_bwd",
     "make_jaxpr",
     "typeof",
 ]

@@ -1,13 +1,10 @@
 """A type checker for jaxprs: what a transformation made must still be a well-formed program."""
 
 from tinyjax.core import Literal, Var, inner_jaxprs
+from tinyjax.errors import JaxprTypeError
 from tinyjax.printer import JaxprPrinter, Names, layout, shared_jaxprs
 
 NEAR = 10  # equations before and after the one at fault that an error shows
-
-
-class JaxprTypeError(TypeError):
-    """A jaxpr is not well formed."""
 
 
 def check_jaxpr(jaxpr):
@@ -23,7 +20,7 @@ def check_jaxpr(jaxpr):
     >>> check_jaxpr(core.Jaxpr([], [], [x]))
     Traceback (most recent call last):
     ...
-    tinyjax.check_jaxpr.JaxprTypeError: output 0 reads the variable 'a', which is not bound
+    tinyjax.errors.JaxprTypeError: output 0 reads the variable 'a', which is not bound
     <BLANKLINE>
     while checking jaxpr:
     <BLANKLINE>

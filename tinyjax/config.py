@@ -99,10 +99,11 @@ FLAGS = {flag.name: flag for flag in [
          ("filtered", "full"), ("traceback_filtering",), TRACEBACK_WORDS),
 ]}  # fmt: skip
 
-# Different values of these make different traces: they are part of jit's cache key.
+# Different values of these make different traces or checks: they are part of jit's cache key.
 TRACED = ["enable_x64", "disable_jit", "debug_key_reuse", "numpy_dtype_promotion"]
+TRACED += ["debug_nans", "debug_infs", "enable_checks", "check_tracer_leaks"]
 TRACED += ["numpy_rank_promotion", "explicit_x64_dtypes", "default_matmul_precision"]
-_CANONICAL = {name: flag.name for flag in FLAGS.values() for name in (flag.name, *flag.aliases)}
+_CANONICAL: dict[str, str] = {}  # every name of a flag -> ours
 _PREFIXES = ("tinyjax_", "jax_")
 
 
@@ -148,9 +149,6 @@ class ScopedValues(FlagValues):
         self.__dict__.update({s.name: s.value for s in reversed(scopes)}, scopes=scopes)
 
 
-for _flag in FLAGS.values():
-    setattr(FlagValues, _flag.name, flag_from_environment(_flag, os.environ))
-FlagValues.trace_key = _traced_values(FlagValues)
 _process_values = FlagValues()
 _current = ContextVar("tinyjax_flags", default=_process_values)
 
@@ -217,10 +215,19 @@ class Config:
         return "\n".join([f"{f'{n}={getattr(self, n)!r}':<36} {FLAGS[n].doc}" for n in FLAGS])
 
 
-for _alias, _name in _CANONICAL.items():
-    for _prefix in ("", *_PREFIXES):
-        setattr(Config, _prefix + _alias, property(operator.attrgetter(f"_values.{_name}")))
+def define(flag):
+    """Make a flag known under all its names, at the value that the environment gives it."""
+    FLAGS[flag.name] = flag
+    setattr(FlagValues, flag.name, flag_from_environment(flag, os.environ))
+    for alias in (flag.name, *flag.aliases):
+        _CANONICAL[alias] = flag.name
+        for prefix in ("", *_PREFIXES):
+            setattr(Config, prefix + alias, property(operator.attrgetter(f"_values.{flag.name}")))
 
+
+for _flag in list(FLAGS.values()):
+    define(_flag)
+FlagValues.trace_key = _traced_values(FlagValues)
 config = Config()
 
 # ---- context managers ---------------------------------------------------------------------------

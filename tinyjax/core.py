@@ -13,6 +13,7 @@ import numpy as np
 
 from tinyjax import errors
 from tinyjax.array import Array, lift
+from tinyjax.avals import ShapedArray as ShapedArray
 from tinyjax.avals import Value
 from tinyjax.config import current_flags
 from tinyjax.dtypes import issubdtype
@@ -178,6 +179,10 @@ class Trace:
         """Whether x is a tracer of this trace."""
         return isinstance(x, Tracer) and x.trace is self
 
+    def end(self):
+        """Nobody may use the tracers any more."""
+        self.alive = False
+
     def process(self, prim, args, params):
         """Interpret one operation."""
         raise NotImplementedError
@@ -197,7 +202,7 @@ class active:
     def __exit__(self, *exc):
         _current.reset(self.token)
         if self.final:
-            self.trace.alive = False
+            self.trace.end()
 
 
 class EvalTrace(Trace):
@@ -238,12 +243,10 @@ class EvalTrace(Trace):
 def check_floats(name, arrays):
     """Raise FloatingPointError for what the flags debug_nans and debug_infs look for."""
     flags = current_flags()
-    if flags.debug_nans or flags.debug_infs:
-        for x in arrays:
-            for kind, wanted in ((np.isnan, flags.debug_nans), (np.isinf, flags.debug_infs)):
-                if wanted and issubdtype(x.dtype, np.inexact) and kind(x.npy).any():
-                    what = kind.__name__.removeprefix("is")
-                    raise FloatingPointError(f"invalid value ({what}) encountered in {name}")
+    for word, wanted in (("nan", flags.debug_nans), ("inf", flags.debug_infs)):
+        for x in arrays if wanted else ():
+            if issubdtype(x.dtype, np.inexact) and getattr(np, f"is{word}")(x.npy).any():
+                raise FloatingPointError(f"invalid value ({word}) encountered in {name}")
 
 
 EVAL = EvalTrace()

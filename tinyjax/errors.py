@@ -10,11 +10,16 @@ def user_frame(depth=1):
     """The line of the caller's own code that led here, as 'file:line (function)', or None."""
     frame = sys._getframe(depth)
     while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(_PACKAGE) and not name.startswith("<frozen"):
-            return f"{name}:{frame.f_lineno} ({frame.f_code.co_name})"
+        if not is_own_frame(frame):
+            code = frame.f_code
+            return f"{code.co_filename}:{frame.f_lineno} ({code.co_name})"
         frame = frame.f_back
     return None
+
+
+def is_own_frame(frame):
+    """Whether a frame belongs to this package or to Python's machinery."""
+    return frame.f_code.co_filename.startswith((_PACKAGE, "<frozen"))
 
 
 # ---- the classes: JAX's names and bases ---------------------------------------------------------
@@ -54,6 +59,18 @@ class UnexpectedTracerError(JAXTypeError):
 
 class KeyReuseError(JAXTypeError):
     """A random key was used twice."""
+
+
+class InconclusiveDimensionOperation(Exception):
+    """An operation on symbolic dimensions without an answer (there are none here)."""
+
+
+class JaxprTypeError(TypeError):
+    """A jaxpr is not well formed."""
+
+
+class JaxRuntimeError(RuntimeError):
+    """A program failed while it ran, for example in a callback."""
 
 
 # ---- the messages -------------------------------------------------------------------------------

@@ -2,21 +2,23 @@
 
 import functools
 import inspect
-import operator
 import weakref
 from collections import namedtuple
 
-from tinyjax import dtypes
 from tinyjax.array import Array
 from tinyjax.avals import ShapedArray
+from tinyjax.check_jaxpr import check_jaxpr
 from tinyjax.compiler import compile_jaxpr
 from tinyjax.config import config, current_flags
-from tinyjax.core import EVAL, Tracer, check_runnable, current_trace, run
+from tinyjax.core import EVAL, Tracer, check_floats, check_runnable, current_trace, run
 from tinyjax.transforms.batching import axis_env
 from tinyjax.transforms.call import Call, fill
 from tinyjax.transforms.flat import FlatFun, arg_names, fun_name, lift_args, wraps
 from tinyjax.transforms.programs import linearize_jaxpr
 from tinyjax.transforms.stage import stage
+from tinyjax.transforms.staged import ShapeDtypeStruct as ShapeDtypeStruct
+from tinyjax.transforms.staged import Traced as StagedTrace
+from tinyjax.transforms.staged import as_aval
 from tinyjax.tree_util import tree_flatten, tree_map, tree_structure, tree_unflatten
 from tinyjax.util import take
 
@@ -30,7 +32,7 @@ class Jit(Call):
         return [("name", params["name"]), ("jaxpr", params["jaxpr"])]
 
     def impl(self, *xs, jaxpr, name):
-        return compile_jaxpr(jaxpr, name)(xs)
+        return run_compiled(compile_jaxpr(jaxpr, name), xs)
 
     def linearize(self, nz, *xs, jaxpr, name):
         parts = linearize_jaxpr(jaxpr, tuple(nz))
@@ -45,6 +47,25 @@ class Jit(Call):
 
 
 jit_p = Jit("jit")
+
+
+def looks_at_floats():
+    """Whether results are to be searched for NaNs or infinities."""
+    flags = current_flags()
+    return flags.debug_nans or flags.debug_infs
+
+
+def run_compiled(executable, args):
+    """The results of a compiled program. Those that debug_nans or debug_infs object to are computed
+    again, equation by equation: the error names the operation."""
+    outs = executable(args)
+    if looks_at_floats():
+        try:
+            check_floats(f"jit({executable.name})", outs)
+        except FloatingPointError:
+            run(executable.jaxpr, *args)
+            raise
+    return outs
 
 
 # ---- the cached trace ---------------------------------------------------------------------------
@@ -81,6 +102,8 @@ def trace_to_jaxpr(f, args, kwargs, leaves, in_tree, name):
     names = names if len(names) == len(leaves) else ()
     avals = [x if isinstance(x, ShapedArray) else x.aval for x in leaves]
     jaxpr, captured = stage(flat, avals, name, names)
+    if current_flags().enable_checks:
+        check_jaxpr(jaxpr)
     return Traced(jaxpr, captured, flat.out_tree, name)
 
 
@@ -115,14 +138,17 @@ class JitFunction:
         if current_trace() is EVAL and not traced.captured:
             for x in leaves:
                 EVAL.check(x)
-            outs = traced.executable()(leaves)
-            if key is not None:
+            outs = run_compiled(traced.executable(), leaves)
+            if key is not None and not looks_at_floats():
                 self.plain[key] = traced
         elif self.inline:
             outs = run(traced.jaxpr, *traced.captured, *leaves)
         else:
             outs = traced.call(leaves)
         return tree_unflatten(traced.out_tree, outs)
+
+    def __repr__(self):
+        return f"<PjitFunction of {self.fun!r}>"
 
     def __get__(self, instance, owner=None):
         return self if instance is None else functools.partial(self, instance)
@@ -181,8 +207,9 @@ class JitFunction:
         fun, _, args, kwargs = self.split_static(args, kwargs)
         args, kwargs = tree_map(as_aval, (args, kwargs))
         leaves, in_tree = tree_flatten((args, kwargs))
-        traced = trace_to_jaxpr(fun, args, kwargs, leaves, in_tree, self.name)
-        return Lowered(traced, in_tree)
+        program = trace_to_jaxpr(fun, args, kwargs, leaves, in_tree, self.name)
+        names = arg_names(fun, args, kwargs)
+        return StagedTrace(program, in_tree, self.name, leaves, names)
 
     def lower(self, *args, **kwargs):
         """Trace and prepare for these arguments (arrays or ShapeDtypeStructs) without running.
@@ -194,7 +221,7 @@ class JitFunction:
         >>> print(jax.jit(jnp.sin).lower(1.0).as_text())
         { lambda ; a:f32[]. let b:f32[] = sin a in (b,) }
         """
-        return self.trace(*args, **kwargs)
+        return self.trace(*args, **kwargs).lower()
 
     def eval_shape(self, *args, **kwargs):
         """Shapes and dtypes of the result, without computing it."""
@@ -235,81 +262,6 @@ class Static(tuple):
 
     def __new__(cls, values, types):
         return super().__new__(cls, (values, types))
-
-
-class ShapeDtypeStruct:
-    """Shape and dtype of an array that need not exist."""
-
-    __slots__ = ("dtype", "shape", "weak_type")
-
-    def __init__(self, shape, dtype, weak_type=False):
-        self.shape, self.weak_type = tuple(shape), weak_type
-        self.dtype = dtypes.check_user_dtype_supported(dtype, "ShapeDtypeStruct")
-
-    ndim = property(lambda self: len(self.shape))
-
-    @property
-    def size(self):
-        """Number of elements."""
-        return functools.reduce(operator.mul, self.shape, 1)
-
-    def __repr__(self):
-        weak = ", weak_type=True" if self.weak_type else ""
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{weak})"
-
-    def __eq__(self, other):
-        return isinstance(other, ShapeDtypeStruct) and repr(self) == repr(other)
-
-    def __hash__(self):
-        return hash((self.shape, self.dtype, self.weak_type))
-
-
-def as_aval(x):
-    """The type of an argument: of an array, number or ShapeDtypeStruct."""
-    if isinstance(x, ShapedArray):
-        return x
-    if isinstance(x, ShapeDtypeStruct):
-        return ShapedArray(x.shape, x.dtype, x.weak_type)
-    return lift_args([x], "jit")[0].aval
-
-
-class Lowered:
-    """A traced program, and how it is compiled."""
-
-    def __init__(self, traced, in_tree):
-        self.traced, self.in_tree, self.jaxpr = traced, in_tree, traced.jaxpr
-        leaves = [ShapeDtypeStruct(a.shape, a.dtype, a.weak_type) for a in self.jaxpr.out_avals]
-        self.out_info = tree_unflatten(traced.out_tree, leaves)
-
-    def lower(self):
-        """Itself."""
-        return self
-
-    def as_text(self):
-        """The jaxpr."""
-        return str(self.jaxpr)
-
-    def executable(self):
-        """The compiled form."""
-        for x in self.traced.captured:
-            EVAL.check(x)
-        return self.traced.executable()
-
-    def kernels(self):
-        """The source text of the program's kernels: plain Python that runs without Numba too."""
-        return self.executable().kernels()
-
-    def compile(self):
-        """A callable for arguments of these types."""
-        executable = self.executable()
-
-        def compiled(*args, **kwargs):
-            leaves, in_tree = tree_flatten((args, kwargs))
-            if in_tree != self.in_tree:
-                raise TypeError(f"compiled for arguments {self.in_tree}, called with {in_tree}")
-            return tree_unflatten(self.traced.out_tree, executable(lift_args(leaves, "compiled")))
-
-        return compiled
 
 
 # ---- static arguments ---------------------------------------------------------------------------
@@ -377,16 +329,31 @@ def remaining_signature(fun, fixed, fixed_kw):
 # ---- the decorator ------------------------------------------------------------------------------
 
 
+class Unspecified:
+    """The default of an argument that was not given."""
+
+    def __repr__(self):
+        return "<not-specified>"
+
+
+UNSPECIFIED = Unspecified()
+
+
 def jit(
-    fun=None,
+    fun=UNSPECIFIED,
+    /,
     *,
+    in_shardings=None,
+    out_shardings=None,
     static_argnums=None,
     static_argnames=None,
     donate_argnums=None,
     donate_argnames=None,
     keep_unused=False,
+    device=None,
+    backend=None,
     inline=False,
-    **devices,
+    compiler_options=None,
 ):
     """Compile a function: it is traced once per kind of argument, then runs as Numba kernels.
 
@@ -395,7 +362,8 @@ def jit(
       static_argnums: positions of arguments that are Python values rather than arrays; each new
         value is traced anew. They must be hashable.
       static_argnames: the same, by name.
-      donate_argnums, donate_argnames, keep_unused: accepted as JAX's; without effect on a CPU.
+      donate_argnums, donate_argnames, keep_unused, in_shardings, out_shardings, device, backend,
+        compiler_options: accepted as JAX's; without effect on a CPU.
       inline: put the equations into the program that calls it, instead of one jit equation.
 
     Returns a function of the same arguments. It has `.lower(...)`, `.trace(...)`,
@@ -411,16 +379,7 @@ def jit(
     >>> selu(jnp.arange(3.0))
     Array([0.  , 1.05, 2.1 ], dtype=float32)
     """
-    unknown = set(devices) - {
-        "device",
-        "backend",
-        "abstracted_axes",
-        "in_shardings",
-        "out_shardings",
-    }
-    if unknown:
-        raise TypeError(f"jit() got an unexpected keyword argument {sorted(unknown)[0]!r}")
-    if fun is None:
+    if fun is UNSPECIFIED:
         return functools.partial(
             jit, static_argnums=static_argnums, static_argnames=static_argnames, inline=inline
         )

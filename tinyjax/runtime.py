@@ -1,0 +1,191 @@
+"""The rest of what a session needs: names for parts of programs, eager islands, leaks, facts."""
+
+import contextlib
+import functools
+import gc
+import os
+import platform
+import sys
+import types
+
+import numpy as np
+
+from tinyjax.array import Array
+from tinyjax.config import current_flags
+from tinyjax.core import EVAL, Trace, Tracer, active, current_trace
+from tinyjax.devices import check_backend, device_count, local_device_count, process_count
+from tinyjax.errors import UnexpectedTracerError, is_own_frame
+from tinyjax.transforms import jit as jit_module
+from tinyjax.transforms.flat import fun_name
+from tinyjax.version import __version__
+
+# ---- names ---------------------------------------------------------------------------------------
+
+
+def named_call(fun, *, name=None):
+    """A function under another name: it is the same function, since nothing here shows names.
+
+    >>> named_call(lambda x: x + 1, name="increment")(1)
+    2
+    """
+    name = fun_name(fun) if name is None else name
+
+    @functools.wraps(fun)
+    def named(*args, **kwargs):
+        with named_scope(name):
+            return fun(*args, **kwargs)
+
+    return named
+
+
+class named_scope(contextlib.ContextDecorator):
+    """A context manager and decorator that gives the operations inside a name.
+
+    Raises TypeError if the name is not a string, ValueError if it is empty.
+
+    >>> with named_scope("layer"):
+    ...     y = 1 + 1
+    """
+
+    def __init__(self, name):
+        if not isinstance(name, str):
+            raise TypeError("named_scope name argument must be a string.")
+        if not name:
+            raise ValueError("named_scope name must not be empty.")
+        self.name = name
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        return None
+
+
+# ---- eager islands -------------------------------------------------------------------------------
+
+
+class FoldingTrace(Trace):
+    """Computes what does not depend on tracers, and hands on the rest."""
+
+    def __init__(self, parent):
+        self.parent = parent
+
+    def process(self, prim, args, params):
+        """At once, if no operand is a tracer."""
+        trace = self.parent if any(isinstance(x, Tracer) for x in args) else EVAL
+        with active(self.parent):
+            return trace.process(prim, args, params)
+
+
+@contextlib.contextmanager
+def ensure_compile_time_eval():
+    """In a `with` block, operations on known arrays are computed at once, also under jit.
+
+    >>> import tinyjax as jax, tinyjax.numpy as jnp
+    >>> @jax.jit
+    ... def f(x):
+    ...     with jax.ensure_compile_time_eval():
+    ...         n = int(jnp.ones(3).sum())  # a number, although f is being traced
+    ...     return x * n
+    >>> print(f(2.0))
+    6.0
+    """
+    with active(FoldingTrace(current_trace())):
+        yield
+
+
+# ---- leaks ---------------------------------------------------------------------------------------
+
+
+def end_of_trace(trace):
+    """The end of a trace's life; with the flag check_tracer_leaks, nobody may hold its tracers."""
+    trace.alive = False
+    if not current_flags().check_tracer_leaks:
+        return
+    gc.collect()
+    held = [x for x in gc.get_objects() if isinstance(x, Tracer) and x.trace is trace]
+    leaked = [x for x in held if any(not is_ours(r, held) for r in gc.get_referrers(x))]
+    if leaked:
+        names = ", ".join(sorted({f"{x!r}: {x.origin()}" for x in leaked}))
+        raise UnexpectedTracerError(
+            f"Leaked trace {type(trace).__name__}. Leaked tracer(s): [{names}]. Something outside "
+            "of the transformed function holds on to them: a global, an attribute, a list made "
+            "outside, or a closure."
+        )
+
+
+def is_ours(referrer, held):
+    """Whether what refers to a tracer belongs to the machinery: a frame, or its list of results."""
+    if referrer is held:
+        return True
+    if isinstance(referrer, types.FrameType):
+        return is_own_frame(referrer)
+    if isinstance(referrer, (list, tuple)):
+        frames = [r for r in gc.get_referrers(referrer) if r is not held]
+        return all(isinstance(f, types.FrameType) and is_own_frame(f) for f in frames)
+    return False
+
+
+Trace.end = end_of_trace
+
+# ---- waiting, forgetting, looking ----------------------------------------------------------------
+
+
+def effects_barrier():
+    """Wait until all callbacks have run: they have, since programs run to their end."""
+
+
+def clear_caches():
+    """Forget all traces and compiled programs of this process.
+
+    >>> import tinyjax as jax
+    >>> f = jax.jit(lambda x: x + 1)
+    >>> y = f(1.0)
+    >>> clear_caches()
+    >>> f._cache_size()
+    0
+    """
+    for options in list(jit_module._caches.values()):
+        for cache in options.values():
+            cache.clear()
+    for x in gc.get_objects():
+        if isinstance(x, jit_module.JitFunction):
+            x.clear_cache()
+
+
+def live_arrays(platform=None):
+    """All Arrays that exist, as a list.
+
+    >>> import tinyjax as jax
+    >>> x = jax.numpy.zeros(3)
+    >>> any(a is x for a in live_arrays())
+    True
+    """
+    check_backend(platform)
+    return [x for x in gc.get_objects() if isinstance(x, Array)]
+
+
+def print_environment_info(return_string=False):
+    """Print the versions of what computes, and where; with return_string, return the text."""
+    lines = [
+        f"tinyjax: {__version__}",
+        f"numpy:   {np.__version__}",
+        f"python:  {sys.version}",
+        f"device info: cpu-{device_count()}, {local_device_count()} local devices",
+        f"process_count: {process_count()}",
+        f"platform: {platform.uname()}",
+    ]
+    lines += [f"{k}={v}" for k, v in os.environ.items() if k.startswith(("JAX_", "TINYJAX_"))]
+    text = "\n".join(lines)
+    return text if return_string else print(text)
+
+
+__all__ = [
+    "clear_caches",
+    "effects_barrier",
+    "ensure_compile_time_eval",
+    "live_arrays",
+    "named_call",
+    "named_scope",
+    "print_environment_info",
+]
