@@ -2,6 +2,7 @@
 
 from tinyjax.lax import linalg
 from tinyjax.lax.fourier import FftType, fft, fft_p
+from tinyjax.mapping import map
 from tinyjax.primitives.arithmetic import (
     add,
     add_p,
@@ -131,6 +132,17 @@ from tinyjax.primitives.identities import (
     reduce_precision_p,
     stop_gradient,
     stop_gradient_p,
+)
+from tinyjax.primitives.incomplete import (
+    betainc,
+    igamma,
+    igamma_grad_a,
+    igamma_grad_a_p,
+    igamma_p,
+    igammac,
+    igammac_p,
+    random_gamma_grad,
+    regularized_incomplete_beta_p,
 )
 from tinyjax.primitives.linear import (
     broadcast,
@@ -334,10 +346,7 @@ from tinyjax.transforms.cond import (
     cond_p,
     switch,
 )
-from tinyjax.transforms.control import (
-    associative_scan,
-    map,
-)
+from tinyjax.transforms.control import associative_scan
 from tinyjax.transforms.custom_solve import custom_linear_solve, custom_root, linear_solve_p
 from tinyjax.transforms.folding import reduce, reduce_p, reduce_window, reduce_window_p
 from tinyjax.transforms.scan import (

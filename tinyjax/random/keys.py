@@ -60,11 +60,24 @@ def check_impl(impl, dtype, name):
     if impl is not None and dtype is not None:
         raise ValueError(f"Cannot specify both `impl` and `dtype` arguments to {name}")
     wanted = impl if impl is not None else dtype
-    if wanted is not None and wanted != dtypes.key_fry and str(wanted) != IMPLEMENTATION:
+    if wanted in (None, IMPLEMENTATION) or is_key_type(wanted):
+        return
+    if not isinstance(wanted, str):
+        raise TypeError(f"unrecognized type {type(wanted)} for specifying PRNG implementation.")
+    if wanted in ("rbg", "unsafe_rbg"):
         raise ValueError(
-            f'unrecognized PRNG implementation "{wanted}". Did you mean "{IMPLEMENTATION}"? It is '
-            "the only one there is."
+            f'the PRNG implementation "{wanted}" is made by XLA, so it is not available here: use '
+            f'"{IMPLEMENTATION}", the default.'
         )
+    raise ValueError(
+        f'unrecognized PRNG implementation "{wanted}". Did you mean "{IMPLEMENTATION}"? It is the '
+        "only one there is."
+    )
+
+
+def is_key_type(dtype):
+    """Whether this is the dtype of keys."""
+    return isinstance(dtype, dtypes.KeyType)
 
 
 # ---- making keys --------------------------------------------------------------------------------
@@ -180,6 +193,17 @@ def wrap_key_data(key_bits_array, *, impl=None, dtype=None):
     """
     check_impl(impl, dtype, "jax.random.wrap_key_data")
     return wrap(key_bits_array)
+
+
+def key_dtype(impl_spec=None):
+    """The dtype of keys, key<fry>.
+
+    >>> import tinyjax as jax
+    >>> jax.random.key_dtype()
+    key<fry>
+    """
+    check_impl(impl_spec, None, "jax.random.key_dtype")
+    return dtypes.key_fry
 
 
 def key_impl(keys):

@@ -45,6 +45,35 @@ def check_shape(name, shape, *parameters):
         )
 
 
+def sample_shape(name, shape, *parameters):
+    """The shape that the user asked for; by default what the parameters broadcast to."""
+    if shape is None:
+        return np.broadcast_shapes(*[np.shape(p) for p in parameters])
+    shape = canonicalize_shape(shape)
+    check_shape(name, shape, *parameters)
+    return shape
+
+
+def check_safe_to_cast(name, dtype, *parameters):
+    """Parameters must not be of a wider dtype than the sample."""
+    for p in parameters:
+        if not dtypes.safe_to_cast(p, dtype):
+            raise dtypes.TypePromotionError(
+                f"In arguments to {name}, cannot safely cast argument of type "
+                f"{dtypes.dtype_name(lift(p).dtype)} to {dtypes.dtype_name(dtype)}: convert it, or "
+                "give the sample's dtype."
+            )
+
+
+def checked(name, key, shape, dtype, *parameters):
+    """-> typed key, shape and float dtype of a sample with parameters that broadcast."""
+    key, _ = typed(name, key)
+    dtype = check_float_dtype(name, dtype)
+    shape = sample_shape(name, shape, *parameters)
+    check_safe_to_cast(name, dtype, *parameters)
+    return key, shape, dtype
+
+
 def raw_bits(key, bit_width, shape):
     """Random bits of a typed key."""
     return random_bits_p.bind(key, bit_width=bit_width, shape=shape)
@@ -53,6 +82,11 @@ def raw_bits(key, bit_width, shape):
 def two_keys(key):
     """A typed key, split in two."""
     return random_split_p.bind(key, shape=(2,))
+
+
+def three_keys(key):
+    """A typed key, split in three."""
+    return random_split_p.bind(key, shape=(3,))
 
 
 # ---- bits ---------------------------------------------------------------------------------------
