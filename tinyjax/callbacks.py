@@ -225,8 +225,8 @@ def pure_callback(callback, result_shape_dtypes, *args, sharding=None, vmap_meth
       args, kwargs: arrays and pytrees of them.
       sharding: accepted as JAX's; there is one device.
       vmap_method: what happens to a batch. "sequential" and "sequential_unrolled" call back for
-        each element; the others call back once: "expand_dims" gives unmapped arguments a first axis of
-        size 1, "broadcast_all" repeats them, "legacy_vectorized" leaves them.
+        each element; the others call back once: "expand_dims" gives unmapped arguments a first axis
+        of size 1, "broadcast_all" repeats them, "legacy_vectorized" leaves them.
 
     The call may be repeated, or left out where nobody needs its results.
     Raises JaxRuntimeError if the callback fails or returns something else than announced,
