@@ -1,8 +1,29 @@
 """The names of jax.lax: primitives, control flow, collectives. Nothing is made here."""
 
+from tinyjax.dtypes import dtype
 from tinyjax.lax import linalg
 from tinyjax.lax.fourier import FftType, fft, fft_p
+from tinyjax.lax.odds import (
+    AccuracyMode,
+    ConvGeneralDilatedDimensionNumbers,
+    DotAlgorithm,
+    DotDimensionNumbers,
+    PrecisionLike,
+    Tolerance,
+    after_all,
+    broadcast_like,
+    composite,
+    create_token,
+    dce_sink,
+    dce_sink_p,
+    platform_dependent,
+    shape_as_value,
+    stage,
+)
+from tinyjax.lax.patches import conv_general_dilated_local, conv_general_dilated_patches
+from tinyjax.lax.ragged import RaggedDotDimensionNumbers, ragged_dot, ragged_dot_general
 from tinyjax.mapping import map
+from tinyjax.primitives.approximate import approx_max_k, approx_min_k, approx_top_k_p
 from tinyjax.primitives.arithmetic import (
     add,
     add_p,
@@ -68,6 +89,10 @@ from tinyjax.primitives.complex_parts import (
 from tinyjax.primitives.conv_shapes import (
     ConvDimensionNumbers,
     conv_dimension_numbers,
+    conv_general_permutations,
+    conv_general_shape_tuple,
+    conv_shape_tuple,
+    conv_transpose_shape_tuple,
     padtype_to_pads,
 )
 from tinyjax.primitives.convolution import (
@@ -120,6 +145,13 @@ from tinyjax.primitives.gather_scatter import (
     scatter_p,
     scatter_sub,
     scatter_sub_p,
+)
+from tinyjax.primitives.generators import (
+    RandomAlgorithm,
+    rng_bit_generator,
+    rng_bit_generator_p,
+    rng_uniform,
+    rng_uniform_p,
 )
 from tinyjax.primitives.identities import (
     bitcast_convert_type,

@@ -10,7 +10,12 @@ import numpy as np
 
 from tinyjax.array import Array, lift
 from tinyjax.core import Undef, nonzero
-from tinyjax.primitives.linear import broadcast_in_dim, unbroadcast, zeros
+from tinyjax.primitives.linear import (
+    broadcast_in_dim,
+    convert_element_type,
+    unbroadcast,
+    zeros,
+)
 from tinyjax.primitives.rules import Elementwise, identity, kind, spread_tangent, transpose_terms
 
 # ---- for writing cards ---------------------------------------------------------------------------
@@ -174,8 +179,19 @@ mul_p = Mul(
 )
 div_p = Div("div", divide, lambda a, x, y: lambda t: div(t, y), div_partial_y, accepts=NUMBER)
 
-neg, add, sub, mul = unary(neg_p), nary(add_p), nary(sub_p), nary(mul_p)
+neg, add, sub, product = unary(neg_p), nary(add_p), nary(sub_p), nary(mul_p)
 div = nary(div_p)
+
+
+def mul(x, y, *, out_dtype=None):
+    """Elementwise `mul`: the product, or with out_dtype the product at that dtype.
+
+    Takes arrays or numbers of one dtype (kinds 'iufc') whose shapes are equal, or scalars; axes of
+    size 1 stretch. Raises TypeError when dtypes or shapes do not fit.
+    """
+    if out_dtype is not None:
+        x, y = convert_element_type(x, out_dtype), convert_element_type(y, out_dtype)
+    return product(x, y)
 
 
 class IntegerPow(Elementwise):

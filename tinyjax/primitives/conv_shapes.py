@@ -41,19 +41,38 @@ def conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers):
                 f"convolution dimension_numbers[{i}] must have len equal to the ndim of lhs and "
                 f"rhs, got {text!r} for lhs and rhs shapes {lhs_shape} and {rhs_shape}."
             )
-    return ConvDimensionNumbers(*letters_to_axes(dimension_numbers))
+    return ConvDimensionNumbers(*conv_general_permutations(dimension_numbers))
 
 
-def letters_to_axes(texts):
-    """The axes that three texts name; the spatial ones in the order of rhs."""
-    spatial = [c for c in texts[1] if c not in LETTERS[1]]
-    for text, letters in zip(texts, LETTERS):
-        if sorted(text) != sorted([*letters, *spatial]) or len(set(text)) != len(text):
-            raise ValueError(
-                "convolution dimension_numbers must name each axis once: "
-                f"{letters} and the same spatial letters as the others, got {texts}"
+def conv_general_permutations(dimension_numbers):
+    """The axes that three texts name: batch, features, then the spatial ones in the order of rhs.
+
+    Raises TypeError unless each text names its two letters and the same others once.
+
+    >>> from tinyjax import lax
+    >>> lax.conv_general_permutations(("NHWC", "HWIO", "NHWC"))
+    ((0, 3, 1, 2), (3, 2, 0, 1), (0, 3, 1, 2))
+    """
+    spatial = [c for c in dimension_numbers[1] if c not in LETTERS[1]]
+    for i, (text, letters) in enumerate(zip(dimension_numbers, LETTERS)):
+        if any(text.count(c) != 1 for c in letters):
+            raise TypeError(
+                f"convolution dimension_numbers[{i}] must contain the characters {letters[0]!r} "
+                f"and {letters[1]!r} exactly once, got {text}."
             )
-        yield tuple(text.index(c) for c in [*letters, *spatial])
+        if len(set(text)) != len(text):
+            raise TypeError(
+                f"convolution dimension_numbers[{i}] cannot have duplicate characters, got {text}."
+            )
+        if set(text) - set(letters) != set(spatial):
+            raise TypeError(
+                "convolution dimension_numbers elements must each have the same set of spatial "
+                f"characters, got {dimension_numbers}."
+            )
+    return tuple(
+        tuple(text.index(c) for c in [*letters, *spatial])
+        for text, letters in zip(dimension_numbers, LETTERS)
+    )
 
 
 # ---- sizes --------------------------------------------------------------------------------------
@@ -83,6 +102,83 @@ def padtype_to_pads(in_shape, window_shape, window_strides, padding):
         half = total // 2 if padding.upper() == "SAME" else total - total // 2
         pads.append((half, total - half))
     return pads
+
+
+def transposed_padding(k, s, padding):
+    """The padding that undoes 'SAME' or 'VALID' for a window of size k and stride s."""
+    if padding == "SAME":
+        total = k + s - 2
+        before = k - 1 if s > k - 1 else -(-total // 2)
+    elif padding == "VALID":
+        total = k + s - 2 + max(k - s, 0)
+        before = k - 1
+    elif isinstance(padding, tuple):
+        before, after = (k - p - 1 for p in padding)
+        total = before + after
+    else:
+        raise ValueError(f"Invalid padding mode: {padding}")
+    return before, total - before
+
+
+def conv_shape_tuple(lhs_shape, rhs_shape, strides, pads, batch_group_count=1):
+    """The shape of a convolution's result, for axes in the default order.
+
+    Args:
+      lhs_shape, rhs_shape: shapes of images and windows.
+      strides: steps of the window.
+      pads: 'SAME', 'SAME_LOWER', 'VALID', or a pair (before, after) per spatial axis.
+      batch_group_count: by how much the batch shrinks.
+
+    >>> from tinyjax import lax
+    >>> lax.conv_shape_tuple((1, 3, 8, 8), (5, 3, 3, 3), (2, 2), "SAME")
+    (1, 5, 4, 4)
+    """
+    inside, window = lhs_shape[2:], rhs_shape[2:]
+    if isinstance(pads, str):
+        pads = padtype_to_pads(inside, window, strides, pads)
+    if len(pads) != len(inside):
+        raise TypeError(
+            "Wrong number of explicit pads for convolution: expected "
+            f"{len(inside)}, got {len(pads)}."
+        )
+    sizes = [int(n + a + b) for n, (a, b) in zip(inside, pads)]
+    if min(sizes, default=0) < 0:
+        raise ValueError(
+            "Negative padding is larger than the size of the corresponding dimension: got "
+            f"padding={pads} for lhs_shape[2:]={inside}"
+        )
+    places = [max(0, (n - int(k)) // s + 1) for n, k, s in zip(sizes, window, strides)]
+    return (int(lhs_shape[0]) // batch_group_count, int(rhs_shape[0]), *places)
+
+
+def in_default_order(lhs_shape, rhs_shape, dimension_numbers):
+    """-> both shapes with their axes in the default order, and the axes of the result."""
+    lhs, rhs, out = conv_general_permutations(dimension_numbers)
+    return [lhs_shape[d] for d in lhs], [rhs_shape[d] for d in rhs], out
+
+
+def placed(sizes, axes):
+    """The shape that has these sizes at these axes."""
+    return tuple(sizes[axes.index(d)] for d in range(len(sizes)))
+
+
+def conv_general_shape_tuple(lhs_shape, rhs_shape, window_strides, padding, dimension_numbers):
+    """The shape of a convolution's result; arguments as of conv_general_dilated."""
+    lhs, rhs, out = in_default_order(lhs_shape, rhs_shape, dimension_numbers)
+    return placed(conv_shape_tuple(lhs, rhs, window_strides, padding), out)
+
+
+def conv_transpose_shape_tuple(lhs_shape, rhs_shape, window_strides, padding, dimension_numbers):
+    """The shape of a conv_transpose's result; arguments as of conv_transpose."""
+    lhs, rhs, out = in_default_order(lhs_shape, rhs_shape, dimension_numbers)
+    window = rhs[2:]
+    if isinstance(padding, str):
+        padding = [transposed_padding(k, s, padding) for k, s in zip(window, window_strides)]
+    places = [
+        (n - 1) * s - k + 2 + sum(pads)
+        for n, k, s, pads in zip(lhs[2:], window, window_strides, padding)
+    ]
+    return placed((lhs[0], rhs[0], *places), out)
 
 
 def output_shape(lhs_shape, rhs_shape, *, window_strides, padding, lhs_dilation, rhs_dilation,

@@ -17,6 +17,7 @@ from tinyjax.primitives.conv_shapes import (
     output_shape,
     padtype_to_pads,
     spatial,
+    transposed_padding,
 )
 from tinyjax.primitives.dot import canonicalize_precision
 from tinyjax.primitives.linear import add_tangents, reshape, transpose
@@ -217,7 +218,8 @@ conv_general_dilated_p = Conv("conv_general_dilated")
 
 def conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation=None, rhs_dilation=None,
                          dimension_numbers=None, feature_group_count=1, batch_group_count=1,
-                         precision=None, preferred_element_type=None):  # fmt: skip
+                         precision=None, preferred_element_type=None,
+                         out_sharding=None):  # fmt: skip
     """Convolution with strides, padding, dilation and groups. (Windows are not reversed.)
 
     Args:
@@ -317,26 +319,30 @@ CHANNELS_LAST = {
 
 
 def conv_transpose(lhs, rhs, strides, padding, rhs_dilation=None, dimension_numbers=None,
-                   transpose_kernel=False, precision=None,
-                   preferred_element_type=None):  # fmt: skip
+                   transpose_kernel=False, precision=None, preferred_element_type=None,
+                   use_consistent_padding=False):  # fmt: skip
     """The transpose of a convolution, as a layer that enlarges images.
 
     Args:
       lhs, rhs, dimension_numbers: as of conv_general_dilated; channels come last by default.
       strides: by how much the spatial axes grow.
       padding: 'SAME', 'VALID' (those of the convolution that this is the transpose of), or pairs.
+      use_consistent_padding: pairs, too, are those of the convolution that this is transpose of.
       rhs_dilation: distances of the elements of windows.
       transpose_kernel: reverse the windows and exchange their features, as in the gradient.
     """
     lhs, rhs = lift(lhs), lift(rhs)
     if dimension_numbers is None:
+        if lhs.ndim not in CHANNELS_LAST:
+            raise ValueError("No 4+ dimensional dimension_number defaults.")
         dimension_numbers = CHANNELS_LAST[lhs.ndim]
     numbers = conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
     ones = (1,) * (lhs.ndim - 2)
     rhs_dilation = ones if rhs_dilation is None else rhs_dilation
-    if isinstance(padding, str):
+    if use_consistent_padding or padding in ("SAME", "VALID"):
         window = dilated(spatial(rhs.shape, numbers.rhs_spec), rhs_dilation)
-        padding = [transposed_padding(k, s, padding) for k, s in zip(window, strides)]
+        each = [padding] * len(strides) if isinstance(padding, str) else padding
+        padding = [transposed_padding(k, s, p) for k, s, p in zip(window, strides, each)]
     if transpose_kernel:
         rhs = rev(rhs, numbers.rhs_spec[2:])
         order = list(range(rhs.ndim))
@@ -346,16 +352,3 @@ def conv_transpose(lhs, rhs, strides, padding, rhs_dilation=None, dimension_numb
     return conv_general_dilated(lhs, rhs, ones, padding, strides, rhs_dilation, numbers,
                                 precision=precision,
                                 preferred_element_type=preferred_element_type)  # fmt: skip
-
-
-def transposed_padding(k, s, padding):
-    """The padding that undoes 'SAME' or 'VALID' for a window of size k and stride s."""
-    if padding == "SAME":
-        total = k + s - 2
-        before = k - 1 if s > k - 1 else -(-total // 2)
-    elif padding == "VALID":
-        total = k + s - 2 + max(k - s, 0)
-        before = k - 1
-    else:
-        raise ValueError(f"Invalid padding mode: {padding}")
-    return before, total - before

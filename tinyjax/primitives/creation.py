@@ -61,7 +61,7 @@ def iota(dtype, size):
     return broadcasted_iota(dtype, (size,), 0)
 
 
-def broadcasted_iota(dtype, shape, dimension):
+def broadcasted_iota(dtype, shape, dimension, *, out_sharding=None):
     """An array in which every element is its index along one axis.
 
     Args:
@@ -83,7 +83,7 @@ def broadcasted_iota(dtype, shape, dimension):
     return iota_p.bind(**params)
 
 
-def empty(shape, dtype):
+def empty(shape, dtype, *, out_sharding=None):
     """An array whose values do not matter, because they will be overwritten.
 
     >>> from tinyjax import lax
@@ -94,7 +94,7 @@ def empty(shape, dtype):
     return empty_p.bind(dtype=dtype, shape=canonicalize_shape(shape))
 
 
-def full_like(x, fill_value, dtype=None, shape=None):
+def full_like(x, fill_value, dtype=None, shape=None, sharding=None):
     """An array filled with a value, with the shape and dtype of x unless others are given.
 
     Args:

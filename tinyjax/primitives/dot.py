@@ -312,7 +312,8 @@ def axes_tuple(axes):
     return (int(axes),) if isinstance(axes, (int, np.integer)) else tuple(int(d) for d in axes)
 
 
-def dot(lhs, rhs, *, dimension_numbers=None, precision=None, preferred_element_type=None):
+def dot(lhs, rhs, *, dimension_numbers=None, precision=None, preferred_element_type=None,
+        out_sharding=None):  # fmt: skip
     """Sums of products of two arrays.
 
     Args:
@@ -321,6 +322,7 @@ def dot(lhs, rhs, *, dimension_numbers=None, precision=None, preferred_element_t
         which products are summed, and axes that both share; by default a matrix product.
       precision: a Precision, its name, a pair of these, or a DotAlgorithmPreset.
       preferred_element_type: the dtype of the result, in which products are summed.
+      out_sharding: accepted as JAX's.
 
     Returns an array with the batch axes, then the other axes of lhs, then those of rhs. Raises
     TypeError when axes or sizes do not fit.
@@ -351,7 +353,8 @@ def dot(lhs, rhs, *, dimension_numbers=None, precision=None, preferred_element_t
     return dot_general_p.bind(lhs, rhs, **params)
 
 
-def dot_general(lhs, rhs, dimension_numbers, precision=None, preferred_element_type=None):
+def dot_general(lhs, rhs, dimension_numbers, precision=None, preferred_element_type=None, *,
+                out_sharding=None):  # fmt: skip
     """lax.dot with dimension_numbers, which say over which axes to sum.
 
     >>> from tinyjax import lax, numpy as jnp

@@ -104,7 +104,7 @@ def stop_gradient(x):
     return tree_map(lambda leaf: stop_gradient_p.bind(lift(leaf)), x)
 
 
-def optimization_barrier(operand):
+def optimization_barrier(operand, /):
     """The same values; the compiler does not optimize across this point.
 
     Args:

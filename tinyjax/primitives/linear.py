@@ -95,7 +95,7 @@ class BroadcastInDim(LinearOp):
         units = [i for i, size in enumerate(x.aval.shape) if size == 1]
         kept = [d for i, d in enumerate(broadcast_dimensions) if i not in units]
         axes = tuple(d for d in range(len(shape)) if d not in kept)
-        return [reshape(reduce_sum(ct, axes), x.aval.shape)]
+        return [reshape(reduce_sum_p.bind(ct, axes=axes), x.aval.shape)]
 
     def batch(self, axis, vals, dims, /, *, shape, broadcast_dimensions):
         x = to_front(vals[0], dims[0])
@@ -272,14 +272,14 @@ def real_of(x):
     return x.real
 
 
-def broadcast_in_dim(operand, shape, broadcast_dimensions):
+def broadcast_in_dim(operand, shape, broadcast_dimensions, *, out_sharding=None):
     """Broadcast, placing axis i of the operand at axis broadcast_dimensions[i] of the result.
 
     Args:
       operand: array of rank len(broadcast_dimensions).
       shape: shape of the result.
-      broadcast_dimensions: strictly increasing axes of the result; sizes there must be the
-        operand's, or the operand's must be 1.
+      broadcast_dimensions: different axes of the result; sizes there must be the operand's, or
+        the operand's must be 1.
 
     >>> from tinyjax import lax, numpy as jnp
     >>> lax.broadcast_in_dim(jnp.array([1, 2]), (2, 3), (0,))
@@ -301,16 +301,18 @@ def broadcast_in_dim(operand, shape, broadcast_dimensions):
                 f"{operand.shape}, target broadcast shape {shape}, broadcast_dimensions {dims}"
             )
     if any(a >= b for a, b in zip(dims, dims[1:])):
-        raise TypeError(
-            "broadcast_in_dim broadcast_dimensions must be strictly increasing; got "
-            f"broadcast_dimensions {dims}"
-        )
+        if len(set(dims)) != len(dims):
+            raise TypeError(
+                f"broadcast_in_dim broadcast_dimensions must be different axes; got {dims}"
+            )
+        order = sorted(range(len(dims)), key=dims.__getitem__)
+        operand, dims = transpose(operand, order), tuple(sorted(dims))
     if operand.shape == shape and isinstance(operand, Value):
         return operand
     return broadcast_in_dim_p.bind(operand, shape=shape, broadcast_dimensions=dims)
 
 
-def broadcast(operand, sizes):
+def broadcast(operand, sizes, *, out_sharding=None):
     """New leading axes of the given sizes."""
     operand, sizes = lift(operand), canonicalize_shape(sizes, "sizes")
     dims = range(len(sizes), len(sizes) + operand.ndim)
@@ -323,7 +325,7 @@ def broadcast_to_rank(x, rank):
     return x if x.ndim == rank else expand_dims(x, range(rank - x.ndim))
 
 
-def reshape(operand, new_sizes, dimensions=None):
+def reshape(operand, new_sizes, dimensions=None, *, out_sharding=None):
     """The same elements, in row-major order, in another shape.
 
     Args:
@@ -391,7 +393,7 @@ def reduce_sum(operand, axes):
     return reduce_sum_p.bind(lift(operand), axes=tuple(axes)) if len(axes) else lift(operand)
 
 
-def full(shape, fill_value, dtype=None):
+def full(shape, fill_value, dtype=None, *, sharding=None):
     """An array of a shape, filled with a value; dtype as the value's by default."""
     shape, value = canonicalize_shape(shape), lift(fill_value)
     if value.ndim:

@@ -26,6 +26,7 @@ from tinyjax.primitives.elementwise import (
     scale,
     select,
     sub,
+    unary,
     without_zeros,
 )
 from tinyjax.primitives.linear import convert
@@ -149,7 +150,8 @@ rsqrt_p = Elementwise("rsqrt", in_float32(reciprocal_root), rsqrt_slope, accepts
 cbrt_p = Elementwise("cbrt", np.cbrt, cbrt_slope, accepts="f")
 square_p = Elementwise("square", np.square, lambda a, x: scale(mul(const(x, 2), x)), accepts="iufc")
 
-sqrt, rsqrt, cbrt, square = map(function_of, (sqrt_p, rsqrt_p, cbrt_p, square_p))
+sqrt, rsqrt, cbrt = map(function_of, (sqrt_p, rsqrt_p, cbrt_p))
+square = unary(square_p)
 
 
 class Pow(Elementwise):
@@ -302,10 +304,9 @@ acosh_p = Elementwise(
 )
 atanh_p = Elementwise("atanh", np.arctanh, atanh_slope, accepts=INEXACT)
 
-sin, cos, tan, asin, acos, atan = map(function_of, (sin_p, cos_p, tan_p, asin_p, acos_p, atan_p))
-sinh, cosh, tanh, asinh, acosh, atanh = map(
-    function_of, (sinh_p, cosh_p, tanh_p, asinh_p, acosh_p, atanh_p)
-)
+sin, cos, tan, tanh = map(function_of, (sin_p, cos_p, tan_p, tanh_p))
+asin, acos, atan = map(unary, (asin_p, acos_p, atan_p))
+sinh, cosh, asinh, acosh, atanh = map(unary, (sinh_p, cosh_p, asinh_p, acosh_p, atanh_p))
 atan2 = nary(atan2_p)
 
 
@@ -345,10 +346,18 @@ digamma_p = Elementwise(
 polygamma_p = Elementwise("polygamma", special.polygamma, None, polygamma_slope, accepts="f")
 zeta_p = WithoutDerivative("zeta", special.zeta, accepts="f")
 
-erf, erfc, erf_inv, lgamma, digamma = map(
-    function_of, (erf_p, erfc_p, erf_inv_p, lgamma_p, digamma_p)
-)
-polygamma, zeta = nary(polygamma_p), nary(zeta_p)
+erf, erfc, erf_inv, lgamma, digamma = map(unary, (erf_p, erfc_p, erf_inv_p, lgamma_p, digamma_p))
+of_order, hurwitz = nary(polygamma_p), nary(zeta_p)
+
+
+def polygamma(m, x):
+    """The m-th derivative of digamma at x; floats of one dtype."""
+    return of_order(m, x)
+
+
+def zeta(x, q):
+    """Hurwitz's zeta function: the sum over n >= 0 of (n + q) ** -x; floats of one dtype."""
+    return hurwitz(x, q)
 
 
 # ---- the high half of a product -----------------------------------------------------------------
@@ -365,4 +374,9 @@ def high_product(x, y):
 
 
 mulhi_p = Elementwise("mulhi", high_product, None, None, accepts="iu")
-mulhi = nary(mulhi_p)
+upper_half = nary(mulhi_p)
+
+
+def mulhi(x, y, /):
+    """The upper half of the bits of a product of integers of one dtype."""
+    return upper_half(x, y)

@@ -20,6 +20,7 @@ from tinyjax.primitives.arithmetic import (
     scale,
     unary,
 )
+from tinyjax.primitives.broadcasting import RoundingMethod
 from tinyjax.primitives.complex_parts import conj, real
 from tinyjax.primitives.linear import convert
 from tinyjax.primitives.rules import Elementwise, WithoutDerivative, identity
@@ -88,7 +89,12 @@ nextafter_p = WithoutDerivative("nextafter", np.nextafter, accepts="f")
 
 max_, min_, sign, abs_ = nary(max_p), nary(min_p), unary(sign_p), unary(abs_p)
 floor, ceil, is_finite = unary(floor_p), unary(ceil_p), unary(is_finite_p)
-nextafter = nary(nextafter_p)
+next_after = nary(nextafter_p)
+
+
+def nextafter(x1, x2):
+    """The float after x1 on the way to x2; arguments and errors as of add."""
+    return next_after(x1, x2)
 
 
 class Round(Elementwise):
@@ -107,7 +113,7 @@ class Round(Elementwise):
 round_p = Round("round", None, None, accepts="f")
 
 
-def round_(x, rounding_method=0):
+def round_(x, rounding_method=RoundingMethod.AWAY_FROM_ZERO):
     """Round to integers: halves away from zero (0) or to the even neighbour (1)."""
     x = lift(x)
     round_p.check_dtypes([x.dtype])

@@ -160,7 +160,7 @@ def check_axes(x, axes):
 def reduction(prim, what, accepts="iufc"):
     """The public function of a reduction."""
 
-    def function(operand, axes, *, out_sharding=None):
+    def function(operand, axes):
         x = lift(operand)
         axes = check_axes(x, axes)
         if kind(x.dtype) not in accepts:
@@ -185,7 +185,18 @@ def refusal(name, dtype, accepts):
     )
 
 
-reduce_sum = reduction(reduce_sum_p, "The sum")
+total = reduction(reduce_sum_p, "The sum")
+
+
+def reduce_sum(operand, axes, *, out_sharding=None):
+    """The sum over axes (distinct, in [0, ndim)); the dtype stays.
+
+    Raises ValueError for axes that are not there or occur twice, TypeError for a dtype it does not
+    take.
+    """
+    return total(operand, axes)
+
+
 reduce_prod = reduction(reduce_prod_p, "The product")
 reduce_max = reduction(reduce_max_p, "The maximum", "biufc")
 reduce_min = reduction(reduce_min_p, "The minimum", "biufc")
