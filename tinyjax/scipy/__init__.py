@@ -1,5 +1,5 @@
 """The names of jax.scipy."""
 
-from tinyjax.scipy import special, stats
+from tinyjax.scipy import linalg, special, stats
 
-__all__ = ["special", "stats"]
+__all__ = ["linalg", "special", "stats"]

@@ -77,8 +77,8 @@ def solve_one(lu, permutation, b, trans):
     return lax.reshape(x, b.shape)
 
 
-def solve_matrix(a, b):
-    """x with a @ x = b, for matrices [..., n, n] and b [..., n, k] or [..., n]."""
+def check_shapes(a, b):
+    """Raise unless b is a right-hand side for a."""
     if not (
         a.ndim >= 2
         and b.ndim in (a.ndim, a.ndim - 1)
@@ -88,6 +88,11 @@ def solve_matrix(a, b):
             "The arguments to solve must have shapes a=[..., m, m] and b=[..., m, k] or "
             f"b=[..., m]; got a={a.shape} and b={b.shape}"
         )
+
+
+def solve_matrix(a, b):
+    """x with a @ x = b, for matrices [..., n, n] and b [..., n, k] or [..., n]."""
+    check_shapes(a, b)
     shape = [m if n == 1 else n for m, n in zip((*a.shape[:-1], 1), b.shape)]
     b = lax.broadcast_in_dim(b, shape, range(b.ndim))
     lu, _, permutation = lax.linalg.lu(stop_gradient(a))
