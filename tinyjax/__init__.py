@@ -2,10 +2,12 @@
 
 import tinyjax.printer as _printer  # noqa: F401  (jaxprs print)
 from tinyjax import (
+    core,
     custom_derivatives,
     debug,
     dtypes,
     errors,
+    extend,
     flatten_util,
     lax,
     nn,

@@ -207,7 +207,7 @@ def linearize(fun, *primals, has_aux=False):
     return (out, push, aux) if has_aux else (out, push)
 
 
-def vjp(fun, *primals, has_aux=False):
+def vjp(fun, *primals, has_aux=False, reduce_axes=()):
     """The value of a function and its pullback (reverse mode).
 
     Args:

@@ -13,7 +13,6 @@ import numpy as np
 
 from tinyjax import errors
 from tinyjax.array import Array, lift
-from tinyjax.avals import ShapedArray as ShapedArray
 from tinyjax.avals import Value
 from tinyjax.config import current_flags
 from tinyjax.dtypes import issubdtype

@@ -1,17 +1,35 @@
-"""vmap: a function of single examples becomes a function of batches."""
+"""vmap and map: a function of single examples becomes a function of batches."""
 
+from tinyjax.primitives.shaping import concatenate
+from tinyjax.primitives.slicing import slice_in_dim
 from tinyjax.transforms.batching import Axis, move_to, vmap_flat
-from tinyjax.transforms.flat import FlatFun, arg_names, fun_name, lift_args, wraps
-from tinyjax.tree_util import (
+from tinyjax.transforms.flat import (
+    FlatFun,
+    arg_names,
     flatten_axes,
+    fun_name,
+    lift_args,
+    wraps,
+)
+from tinyjax.transforms.scan import scan
+from tinyjax.tree_util import (
     tree_flatten,
     tree_leaves,
+    tree_map,
     tree_unflatten,
     treedef_children,
 )
 
 
-def vmap(fun, in_axes=0, out_axes=0, axis_name=None, axis_size=None, spmd_axis_name=None):
+def vmap(
+    fun,
+    in_axes=0,
+    out_axes=0,
+    axis_name=None,
+    axis_size=None,
+    spmd_axis_name=None,
+    sum_match=False,
+):
     """Vectorize a function: map it over an axis of its arguments.
 
     Args:
@@ -114,3 +132,38 @@ def mapped_size(fun, args, kwargs, vals, dims, axis_size):
         + "\n".join(rows)
         + "\nGive axes of one size, or None in in_axes for what is not mapped."
     )
+
+
+def map(f, xs, *, batch_size=None):  # the name in jax.lax
+    """Apply f to each row of xs in turn, and stack the results.
+
+    Args:
+      f: function of one row (a pytree of slices).
+      xs: pytree of arrays of one leading size.
+      batch_size: so many rows at a time, by vmap; one at a time by default. The last batch may be
+        smaller.
+
+    Returns the results of f, stacked along a new first axis.
+    Raises ValueError if the leading sizes differ.
+
+    >>> from tinyjax import lax, numpy as jnp
+    >>> lax.map(lambda x: x * x, jnp.arange(4))
+    Array([0, 1, 4, 9], dtype=int32)
+    >>> lax.map(lambda x: x * x, jnp.arange(5), batch_size=2)
+    Array([ 0,  1,  4,  9, 16], dtype=int32)
+    """
+    if batch_size is None:
+        return scan(lambda _, x: ((), f(x)), (), xs)[1]
+    leaves, tree = tree_flatten(xs)
+    rows = lift_args(leaves, "map", "xs")
+    size = rows[0].shape[0] if rows else 0
+    whole = size - size % batch_size
+    parts = []
+    if whole:
+        batches = [slice_in_dim(x, 0, whole).reshape(-1, batch_size, *x.shape[1:]) for x in rows]
+        _, ys = scan(lambda _, x: ((), vmap(f)(x)), (), tree_unflatten(tree, batches))
+        parts.append(tree_map(lambda y: y.reshape(-1, *y.shape[2:]), ys))
+    if whole < size or not whole:
+        rest = [slice_in_dim(x, whole, size) for x in rows]
+        parts.append(vmap(f)(tree_unflatten(tree, rest)))
+    return tree_map(lambda *ys: concatenate(ys, 0) if len(ys) > 1 else ys[0], *parts)

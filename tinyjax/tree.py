@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from tinyjax import tree_util
 from tinyjax.tree_util import tree_all as all
 from tinyjax.tree_util import tree_broadcast as broadcast
 from tinyjax.tree_util import tree_flatten as flatten
@@ -34,6 +35,20 @@ __all__ = [
     "transpose",
     "unflatten",
 ]
+
+
+class PyTreeRegistry:
+    """The containers that are known, as libraries address them: `tree_util.default_registry`."""
+
+    flatten = staticmethod(tree_util.tree_flatten)
+    flatten_one_level = staticmethod(tree_util.flatten_one_level)
+    flatten_one_level_with_keys = staticmethod(tree_util.flatten_one_level_with_keys)
+    flatten_with_path = staticmethod(tree_util.tree_flatten_with_path)
+    register_node = staticmethod(tree_util.register_pytree_node)
+    register_dataclass_node = staticmethod(tree_util.register_dataclass)
+
+
+tree_util.default_registry = PyTreeRegistry()
 
 
 def static(**kwargs):

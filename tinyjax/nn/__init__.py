@@ -36,6 +36,7 @@ from tinyjax.nn.normalizing import (
     softmax,
     standardize,
 )
+from tinyjax.numpy import tanh
 
 __all__ = [
     "celu",
@@ -70,4 +71,5 @@ __all__ = [
     "squareplus",
     "standardize",
     "swish",
+    "tanh",
 ]

@@ -1,6 +1,7 @@
 """Initial values for weights: functions of (key, shape, dtype)."""
 
 import math
+from typing import Protocol
 
 import numpy as np
 
@@ -14,15 +15,22 @@ def float_dtype(dtype):
     return dtypes.default_float_dtype() if dtype is None else jnp.dtype(dtype)
 
 
+class Initializer(Protocol):
+    """What initializers are: functions of a key, a shape and a dtype."""
+
+    def __call__(self, key, shape, dtype=None, out_sharding=None):
+        """An array of this shape and dtype."""
+
+
 # ---- constants ----------------------------------------------------------------------------------
 
 
-def zeros(key, shape, dtype=None):
+def zeros(key, shape, dtype=None, out_sharding=None):
     """Zeros; the key is not used."""
     return jnp.zeros(shape, float_dtype(dtype))
 
 
-def ones(key, shape, dtype=None):
+def ones(key, shape, dtype=None, out_sharding=None):
     """Ones; the key is not used."""
     return jnp.ones(shape, float_dtype(dtype))
 
@@ -30,7 +38,7 @@ def ones(key, shape, dtype=None):
 def constant(value, dtype=None):
     """An initializer that gives one value."""
 
-    def init(key, shape, dtype=dtype):
+    def init(key, shape, dtype=dtype, out_sharding=None):
         return jnp.full(shape, value, dtype=float_dtype(dtype))
 
     return init
@@ -42,7 +50,7 @@ def constant(value, dtype=None):
 def uniform(scale=0.01, dtype=None):
     """An initializer that draws from [0, scale)."""
 
-    def init(key, shape, dtype=dtype):
+    def init(key, shape, dtype=dtype, out_sharding=None):
         dtype = float_dtype(dtype)
         return random.uniform(key, shape, dtype) * jnp.array(scale, dtype)
 
@@ -52,7 +60,7 @@ def uniform(scale=0.01, dtype=None):
 def normal(stddev=0.01, dtype=None):
     """An initializer that draws from the normal distribution."""
 
-    def init(key, shape, dtype=dtype):
+    def init(key, shape, dtype=dtype, out_sharding=None):
         dtype = float_dtype(dtype)
         return random.normal(key, shape, dtype) * jnp.array(stddev, dtype)
 
@@ -65,7 +73,7 @@ def truncated_normal(stddev=0.01, dtype=None, lower=-2.0, upper=2.0):
     The limits are multiples of stddev, which is that of the distribution before it is cut off.
     """
 
-    def init(key, shape, dtype=dtype):
+    def init(key, shape, dtype=dtype, out_sharding=None):
         dtype = float_dtype(dtype)
         return random.truncated_normal(key, lower, upper, shape, dtype) * jnp.array(stddev, dtype)
 
@@ -107,7 +115,7 @@ def variance_scaling(scale, mode, distribution, in_axis=-2, out_axis=-1, batch_a
       dtype: of the weights.
     """
 
-    def init(key, shape, dtype=dtype):
+    def init(key, shape, dtype=dtype, out_sharding=None):
         shape, dtype = canonicalize_shape(shape), float_dtype(dtype)
         fan_in, fan_out = fans(shape, in_axis, out_axis, batch_axis)
         choices = {
@@ -192,7 +200,7 @@ def orthogonal(scale=1.0, column_axis=-1, dtype=None):
       dtype: of the weights.
     """
 
-    def init(key, shape, dtype=dtype):
+    def init(key, shape, dtype=dtype, out_sharding=None):
         dtype = float_dtype(dtype)
         if len(shape) < 2:
             raise ValueError("orthogonal initializer requires at least a 2D shape")
@@ -213,7 +221,7 @@ def orthogonal(scale=1.0, column_axis=-1, dtype=None):
 def delta_orthogonal(scale=1.0, column_axis=-1, dtype=None):
     """An initializer for convolutions: an orthogonal matrix in the middle of each window."""
 
-    def init(key, shape, dtype=dtype):
+    def init(key, shape, dtype=dtype, out_sharding=None):
         dtype = float_dtype(dtype)
         if len(shape) not in (3, 4, 5):
             raise ValueError("Delta orthogonal initializer requires a 3D, 4D or 5D shape.")

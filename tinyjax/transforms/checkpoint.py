@@ -110,14 +110,23 @@ def run_rest(jaxpr, xs, known):
 checkpoint_p = Checkpoint("remat2")
 
 
-def checkpoint(fun=None, *, prevent_cse=True, policy=None, static_argnums=(), concrete=False):
+def checkpoint(
+    fun=None,
+    *,
+    prevent_cse=True,
+    policy=None,
+    static_argnums=(),
+    static_argnames=(),
+    concrete=False,
+):
     """A function whose derivative keeps only its inputs and computes the rest again.
 
     Args:
       fun: a function of arrays and pytrees.
       policy: which intermediate values may be kept, one of jax.checkpoint_policies or a function
         (primitive, *avals, **params) -> bool; by default none.
-      static_argnums: positions of arguments that are Python values.
+      static_argnums, static_argnames: positions and names of arguments that are Python values.
+      prevent_cse: accepted as JAX's: what runs again is never merged with what ran before.
 
     >>> import tinyjax as jax, tinyjax.numpy as jnp
     >>> g = jax.checkpoint(lambda x: jnp.sin(jnp.sin(x)))
@@ -126,21 +135,33 @@ def checkpoint(fun=None, *, prevent_cse=True, policy=None, static_argnums=(), co
     """
     if fun is None:
         return functools.partial(
-            checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums
+            checkpoint,
+            prevent_cse=prevent_cse,
+            policy=policy,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
         )
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun!r}: checkpoint takes a function.")
+    if concrete:
+        raise NotImplementedError(
+            "The 'concrete' option to jax.checkpoint is deprecated and no longer does anything: "
+            "use static_argnums."
+        )
     static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    named = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
 
     def checkpointed(*args, **kwargs):
         fixed = {n % len(args) for n in static}
+        fixed_kwargs = {k: v for k, v in kwargs.items() if k in named}
+        kwargs = {k: v for k, v in kwargs.items() if k not in named}
         dynamic = [a for i, a in enumerate(args) if i not in fixed]
         leaves, in_tree = tree_flatten((dynamic, kwargs))
 
         def of_dynamic(values, keywords):
             it = iter(values)
             full = [a if i in fixed else next(it) for i, a in enumerate(args)]
-            return fun(*full, **keywords)
+            return fun(*full, **keywords, **fixed_kwargs)
 
         xs = lift_args(leaves, "checkpoint")
         jaxpr, captured, out_tree = trace_fun(of_dynamic, [x.aval for x in xs], in_tree)
