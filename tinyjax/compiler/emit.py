@@ -291,7 +291,7 @@ class Emitter:
         if self.probing is not None:
             return "x"
         name = self.kernel.fresh(self.kernel.namer(var) + "_piece")
-        self.kernel.line(f"{name} = where({test}, {yes}, {no})")
+        self.kernel.line(f"{name} = where({test}, {yes}, {no})", self.kernel.home(idx))
         return name
 
     def analyse(self, shape, body):
