@@ -8,7 +8,7 @@ import sys
 import traceback
 
 from tinyjax.array import is_arraylike
-from tinyjax.errors import is_own_frame
+from tinyjax.errors import is_own_code
 
 # ---- frames --------------------------------------------------------------------------------------
 
@@ -34,7 +34,7 @@ def breakpoint_callback(frame, filter_frames, num_frames, options):
     """-> a function of the frames' values that runs the debugger, and these values."""
     frames, values = [], []
     while frame is not None and (num_frames is None or len(frames) < num_frames):
-        if not (filter_frames and is_own_frame(frame)):
+        if not (filter_frames and is_own_code(frame.f_code)):
             frames.append(Frame(frame))
             values.append(dict(frame.f_locals) if not is_module(frame) else {})
         frame = frame.f_back

@@ -10,16 +10,16 @@ def user_frame(depth=1):
     """The line of the caller's own code that led here, as 'file:line (function)', or None."""
     frame = sys._getframe(depth)
     while frame is not None:
-        if not is_own_frame(frame):
-            code = frame.f_code
+        code = frame.f_code
+        if not is_own_code(code):
             return f"{code.co_filename}:{frame.f_lineno} ({code.co_name})"
         frame = frame.f_back
     return None
 
 
-def is_own_frame(frame):
-    """Whether a frame belongs to this package or to Python's machinery."""
-    return frame.f_code.co_filename.startswith((_PACKAGE, "<frozen"))
+def is_own_code(code):
+    """Whether code belongs to this package or to Python's machinery."""
+    return code.co_filename.startswith((_PACKAGE, "<frozen"))
 
 
 # ---- the classes: JAX's names and bases ---------------------------------------------------------

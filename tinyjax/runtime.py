@@ -14,7 +14,7 @@ from tinyjax.array import Array
 from tinyjax.config import current_flags
 from tinyjax.core import EVAL, Trace, Tracer, active, current_trace
 from tinyjax.devices import check_backend, device_count, local_device_count, process_count
-from tinyjax.errors import UnexpectedTracerError, is_own_frame
+from tinyjax.errors import UnexpectedTracerError, is_own_code
 from tinyjax.transforms import jit as jit_module
 from tinyjax.transforms.flat import fun_name
 from tinyjax.version import __version__
@@ -103,10 +103,11 @@ def end_of_trace(trace):
     if not current_flags().check_tracer_leaks:
         return
     gc.collect()
-    held = [x for x in gc.get_objects() if isinstance(x, Tracer) and x.trace is trace]
-    leaked = [x for x in held if any(not is_ours(r, held) for r in gc.get_referrers(x))]
+    tracers = [x for x in gc.get_objects() if isinstance(x, Tracer) and x.trace is trace]
+    mine = {id(tracers): tracers}  # lists that are made here, to look at others
+    leaked = [x for x in tracers if any([is_held(r, mine) for r in referrers(x, mine)])]
     if leaked:
-        names = ", ".join(sorted({f"{x!r}: {x.origin()}" for x in leaked}))
+        names = ", ".join([f"{x!r}: {x.origin()}" for x in leaked])
         raise UnexpectedTracerError(
             f"Leaked trace {type(trace).__name__}. Leaked tracer(s): [{names}]. Something outside "
             "of the transformed function holds on to them: a global, an attribute, a list made "
@@ -114,16 +115,28 @@ def end_of_trace(trace):
         )
 
 
-def is_ours(referrer, held):
-    """Whether what refers to a tracer belongs to the machinery: a frame, or its list of results."""
-    if referrer is held:
-        return True
-    if isinstance(referrer, types.FrameType):
-        return is_own_frame(referrer)
-    if isinstance(referrer, (list, tuple)):
-        frames = [r for r in gc.get_referrers(referrer) if r is not held]
-        return all(isinstance(f, types.FrameType) and is_own_frame(f) for f in frames)
-    return False
+def referrers(x, mine):
+    """What refers to an object, without the lists that are made here."""
+    found = gc.get_referrers(x)
+    others = [r for r in found if id(r) not in mine]
+    mine |= {id(found): found, id(others): others}
+    return others
+
+
+def is_held(referrer, mine, depth=5):
+    """Whether what refers to a tracer, directly or through containers, is not of this package."""
+    if isinstance(referrer, (list, tuple, types.CellType)) and depth:
+        return any([is_held(r, mine, depth - 1) for r in referrers(referrer, mine)])
+    return not is_own(referrer)
+
+
+def is_own(x):
+    """Whether an object belongs to this package: its code, or a part of a trace."""
+    if isinstance(x, types.FrameType):
+        return is_own_code(x.f_code)
+    if isinstance(x, types.FunctionType):
+        return is_own_code(x.__code__)
+    return type(x).__module__.startswith("tinyjax.")
 
 
 Trace.end = end_of_trace
