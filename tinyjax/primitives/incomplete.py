@@ -74,6 +74,7 @@ def fraction(a, x):
     dp1, dq1 = np.zeros_like(x), -np.ones_like(x)
     value = p1 / q1
     slope = -value * dq1 / q1
+    left = np.ones(x.shape, bool)  # what has not converged
     for n in range(1, LIMIT):
         b, c = x + (2 * n + 1) - a, -n * (n - a)
         p, q = b * p1 + c * p0, b * q1 + c * q0
@@ -81,13 +82,17 @@ def fraction(a, x):
         dq = b * dq1 - q1 + c * dq0 + n * q0
         before, slope_before = value, slope
         value = np.where(q != 0, p / q, value)
-        slope = np.where(q != 0, (dp - value * dq) / q, slope)
+        part = value * dq
+        slope = np.where(q != 0, (dp - part) / q, slope)
         size = np.where(np.abs(q) > 1e100, 1e-100, 1.0)  # only the ratios count
         p0, q0, dp0, dq0 = (v * size for v in (p1, q1, dp1, dq1))
         p1, q1, dp1, dq1 = (v * size for v in (p, q, dp, dq))
-        more = np.abs(value - before) > EPSILON * np.abs(value)
-        more |= np.abs(slope - slope_before) > 4 * EPSILON * np.abs(slope)
-        if not more.any():
+        noise = np.abs(slope) + np.abs(part / q)  # the slope is a difference of large terms
+        left &= ~(
+            (np.abs(value - before) <= 2 * EPSILON * np.abs(value))
+            & (np.abs(slope - slope_before) <= 4 * EPSILON * noise)
+        )
+        if not left.any():
             break
     return value, slope
 
@@ -171,7 +176,7 @@ def beta_fraction(a, b, x):
     tiny = 1e-300
     c, d = np.ones_like(x), 1 - (a + b) * x / (a + 1)
     d = 1 / np.where(d == 0, tiny, d)
-    out = d
+    out, left = d, np.ones(x.shape, bool)
     for m in range(1, LIMIT):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
@@ -179,7 +184,8 @@ def beta_fraction(a, b, x):
             c, d = 1 + numerator / c, 1 + numerator * d
             c, d = np.where(c == 0, tiny, c), 1 / np.where(d == 0, tiny, d)
             out = out * c * d
-        if not (np.abs(c * d - 1) > EPSILON).any():
+        left &= np.abs(c * d - 1) > 2 * EPSILON
+        if not left.any():
             break
     return out
 

@@ -221,8 +221,8 @@ def generalized_normal(key, p, shape=(), dtype=None, *, out_sharding=None):
 @program("shape", "dtype")
 def _generalized_normal(key, p, shape, dtype):
     """generalized_normal with checked arguments."""
-    key_size, key_sign = two_keys(key)
+    keys = two_keys(key)
     p = lift(p)
-    size = gamma(key_size, 1 / p, shape, dtype)
-    sign = rademacher(key_sign, shape, dtype)
+    size = gamma(keys[0], 1 / p, shape, dtype)
+    sign = rademacher(keys[1], shape, dtype)
     return sign * size ** (1 / p)

@@ -121,7 +121,8 @@ def _poisson_rejection(key, lam, shape, dtype, max_iters):
         reject = (k < 0) | ((us < 0.013) & (v > us))
         accept = s <= t
         accept = accept_fast | (~reject & accept)
-        return i + 1, lax.select(accept, k, out), accepted | accept, key
+        out, accepted = lax.select(accept, k, out), accepted | accept
+        return i + 1, out, accepted, key
 
     none = lax.full_like(lam, -1, lam.dtype, shape)
     accepted = lax.full_like(lam, False, np.dtype("bool"), shape)
@@ -275,8 +276,10 @@ def _btrs(key, count, prob, shape, dtype, max_iters):
             - stirling_tail(k)
             - stirling_tail(count - k)
         )
-        accept = accept_fast | (~reject & (v <= bound))
-        return i + 1, lax.select(accept, k, out), accepted | accept, key
+        accept = v <= bound
+        accept = accept_fast | (~reject & accept)
+        out, accepted = lax.select(accept, k, out), accepted | accept
+        return i + 1, out, accepted, key
 
     none = lax.full_like(prob, -1, prob.dtype, shape)
     carry = (0, none, full(shape, False, bool), key)
