@@ -10,16 +10,15 @@ from tinyjax.numpy.linalg.decompositions import (
     svd,
     svdvals,
 )
+from tinyjax.numpy.linalg.determinants import det, slogdet
 from tinyjax.numpy.linalg.norms import matrix_norm, matrix_rank, norm, vector_norm
 from tinyjax.numpy.linalg.products import cross, diagonal, multi_dot, outer, tensordot, trace
 from tinyjax.numpy.linalg.solving import (
     cond,
-    det,
     inv,
     lstsq,
     matrix_power,
     pinv,
-    slogdet,
     solve,
     tensorinv,
     tensorsolve,

@@ -12,6 +12,7 @@ from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.shaping import matrix_transpose
 from tinyjax.numpy.subprogram import subprogram
 from tinyjax.numpy.ufuncs import conj
+from tinyjax.primitives.factorizations import geqrf
 
 
 class EighResult(NamedTuple):
@@ -73,9 +74,13 @@ def qr(a, mode="reduced"):
 
     Args:
       a: matrices along the last two axes.
-      mode: "reduced", "complete" (Q is square) or "r" (only R).
+      mode: "reduced", "complete" (Q is square), "r" (only R) or "raw" (the transpose of R with
+        the reflectors above its diagonal, and their factors).
     """
     a = inexact_matrix("qr", a)
+    if mode == "raw":
+        both, taus = geqrf(a)
+        return QRResult(matrix_transpose(both), taus)
     if mode not in ("reduced", "r", "full", "complete"):
         raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
     q, r = lax.linalg.qr(a, full_matrices=mode == "complete")
@@ -91,20 +96,20 @@ def svd(a, full_matrices=True, compute_uv=True, hermitian=False, subset_by_index
       full_matrices: whether U and Vh are square.
       compute_uv: False returns only S.
       hermitian: promise that a is Hermitian.
+      subset_by_index: (start, end) of the singular values wanted; on a CPU all must be.
     """
     a = inexact_matrix("svd", a)
-    if subset_by_index is not None:
-        raise NotImplementedError("subset_by_index is not supported.")
     if hermitian:
-        return hermitian_svd(a, compute_uv)
-    if not compute_uv:
-        return lax.linalg.svd(a, full_matrices=full_matrices, compute_uv=False)
-    return SVDResult(*lax.linalg.svd(a, full_matrices=full_matrices, compute_uv=True))
+        return hermitian_svd(a, compute_uv, subset_by_index)
+    out = lax.linalg.svd(
+        a, full_matrices=full_matrices, compute_uv=compute_uv, subset_by_index=subset_by_index
+    )
+    return SVDResult(*out) if compute_uv else out
 
 
-def hermitian_svd(a, compute_uv):
+def hermitian_svd(a, compute_uv, subset_by_index):
     """svd from eigenvalues: their signs go into Vh."""
-    vectors, values = lax.linalg.eigh(a)
+    vectors, values = lax.linalg.eigh(a, subset_by_index=subset_by_index)
     s, last = lax.abs(values), values.ndim - 1
     if not compute_uv:
         return lax.rev(lax.sort(s, dimension=-1), dimensions=[last])
