@@ -50,7 +50,7 @@ def in_thread(fun):
 def test_flags_that_jax_has_start_alike():
     same = "enable_x64 disable_jit debug_nans debug_infs debug_key_reuse check_tracer_leaks "
     same += "enable_checks numpy_dtype_promotion numpy_rank_promotion default_matmul_precision "
-    same += "default_prng_impl threefry_partitionable"
+    same += "default_prng_impl threefry_partitionable enable_custom_prng"
     for name in same.split():
         assert FLAGS[name].default == getattr(jax.config, f"jax_{name}"), name
     assert FLAGS["explicit_x64_dtypes"].default == jax.config.jax_explicit_x64_dtypes.name.lower()
@@ -199,6 +199,7 @@ def test_every_scope_function_as_jax_has_it():
     names = ["enable_x64", "debug_nans", "debug_infs", "debug_key_reuse", "check_tracer_leaks"]
     names += ["enable_checks", "numpy_dtype_promotion", "numpy_rank_promotion", "disable_jit"]
     names += ["default_matmul_precision", "threefry_partitionable", "default_prng_impl"]
+    names += ["enable_custom_prng"]
     for name in names:
         ours, theirs = getattr(sys.modules["tinyjax.config"], name), getattr(jax, name)
         value = FLAGS[name].choices[-1] if FLAGS[name].choices else True

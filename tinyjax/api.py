@@ -7,6 +7,8 @@ from tinyjax.array import Array, is_arraylike, lift
 from tinyjax.autodiff import vjp
 from tinyjax.core import Tracer, active, current_trace
 from tinyjax.devices import put_on
+from tinyjax.numpy.index_parsing import Slice
+from tinyjax.dtypes import KeyType
 from tinyjax.transforms.batching import Axis, BatchTrace
 from tinyjax.transforms.flat import wraps
 from tinyjax.transforms.jit import JitFunction, ShapeDtypeStruct, jit
@@ -101,7 +103,8 @@ def device_get(x):
     def get(leaf):
         if isinstance(leaf, Tracer):
             return leaf.__array__()  # raises, and says why
-        return leaf.__array__() if isinstance(leaf, Array) else leaf
+        keys = isinstance(getattr(leaf, "dtype", None), KeyType)  # NumPy has none
+        return leaf.__array__() if isinstance(leaf, Array) and not keys else leaf
 
     return tree_map(get, x)
 
@@ -114,15 +117,30 @@ def typeof(x):
 
 
 def ds(start, size=None, stride=None):
-    """The slice of a size from a start: ds(2, 3) is slice(2, 5); ds(n) is slice(0, n).
+    """The slice of a size from a start, which may be traced: ds(2, 3) is 2:5, ds(n) is :n.
+
+    Args:
+      start: an integer; the size, if nothing else is given.
+      size: how many elements; it must be known.
+      stride: take each stride-th element (of a known start).
+
+    Such a slice stays inside the array: a start that is too large is moved down.
 
     >>> import tinyjax.numpy as jnp
     >>> jnp.arange(10)[ds(2, 3)]
     Array([2, 3, 4], dtype=int32)
     """
+    if start is None:
+        return slice(None)
     if size is None:
         start, size = 0, start
-    return slice(start, start + size * (stride or 1), stride)
+    size = operator.index(size)
+    if (stride or 1) < 0:
+        raise ValueError(f"ds: stride must not be negative, got {stride}")
+    if (stride or 1) != 1:
+        start = operator.index(start)
+        return slice(start, start + size * stride, stride)
+    return Slice(start, size)
 
 
 def fwd_and_bwd(fun, argnums, has_aux=False, jitted=True):

@@ -90,6 +90,8 @@ FLAGS = {flag.name: flag for flag in [
     Flag("explicit_x64_dtypes", "warn", "64-bit dtypes without x64?", ("warn", "error", "allow")),
     Flag("default_matmul_precision", None, "Precision of dot products.", tuple(PRECISIONS.split())),
     Flag("default_prng_impl", "threefry2x32", "Generator of new PRNG keys.", ("threefry2x32",)),
+    Flag("legacy_prng_key", "allow", "Old-style keys?", ("allow", "warn", "error")),
+    Flag("enable_custom_prng", False, "PRNGKey makes typed keys."),
     Flag("threefry_partitionable", True, "Random bits do not depend on how arrays lie.", (True,)),
     Flag("num_devices", 8, "How many devices pmap finds.", aliases=("num_cpu_devices",)),
     Flag("platforms", "cpu", "Where arrays live.", ("cpu",), ("platform_name",)),
@@ -266,6 +268,8 @@ numpy_rank_promotion = functools.partial(FlagScope, "numpy_rank_promotion")
 explicit_x64_dtypes = functools.partial(FlagScope, "explicit_x64_dtypes")
 default_matmul_precision = functools.partial(FlagScope, "default_matmul_precision")
 default_prng_impl = functools.partial(FlagScope, "default_prng_impl")
+legacy_prng_key = functools.partial(FlagScope, "legacy_prng_key")
+enable_custom_prng = functools.partial(FlagScope, "enable_custom_prng")
 
 
 def disable_jit(disable=True):

@@ -5,7 +5,7 @@ import functools
 from tinyjax.config import Flag, FlagScope, define
 
 SWITCHES = """log_compiles explain_cache_misses no_tracing no_execution thread_guard scan3 remat3
-    check_static_indices enable_custom_prng softmax_custom_jvp log_checkpoint_residuals enable_pgle
+    check_static_indices softmax_custom_jvp log_checkpoint_residuals enable_pgle
     raise_persistent_cache_errors custom_vjp3 high_dynamic_range_gumbel allow_f16_reductions
     distributed_debug debug_leaked_clients_on_clear_backends disable_most_optimizations
     enable_compilation_cache pprint_use_color jax2tf_associative_scan_reductions auto_pcast
@@ -13,7 +13,7 @@ SWITCHES = """log_compiles explain_cache_misses no_tracing no_execution thread_g
 SETTINGS = """persistent_cache_min_compile_time_secs persistent_cache_min_entry_size_bytes
     compilation_cache_max_size default_device logging_level debug_log_modules cuda_visible_devices
     transfer_guard transfer_guard_device_to_device transfer_guard_device_to_host random_seed_offset
-    transfer_guard_host_to_device array_garbage_collection_guard legacy_prng_key optimization_level
+    transfer_guard_host_to_device array_garbage_collection_guard optimization_level
     memory_fitting_level exec_time_optimization_effort tracer_error_num_traceback_frames
     captured_constants_warn_bytes cpu_enable_async_dispatch cpu_collectives_implementation
     xla_backend backend_target mock_gpu_topology include_debug_info_in_dumps dump_ir_to
@@ -35,11 +35,9 @@ for _name in SETTINGS.split():
     define(AnyFlag(_name, None, "JAX's: nothing here heeds it."))
 
 # Their context managers.
-enable_custom_prng = functools.partial(FlagScope, "enable_custom_prng")
 log_compiles = functools.partial(FlagScope, "log_compiles")
 explain_cache_misses = functools.partial(FlagScope, "explain_cache_misses")
 no_tracing = functools.partial(FlagScope, "no_tracing")
 no_execution = functools.partial(FlagScope, "no_execution")
 softmax_custom_jvp = functools.partial(FlagScope, "softmax_custom_jvp")
-legacy_prng_key = functools.partial(FlagScope, "legacy_prng_key")
 transfer_guard = functools.partial(FlagScope, "transfer_guard")

@@ -262,6 +262,8 @@ def convert_element_type(operand, new_dtype):
     """
     operand = lift(operand)
     dtype = dtypes.check_user_dtype_supported(new_dtype, "convert_element_type")
+    if "k" in (operand.dtype.kind, dtype.kind) and operand.dtype != dtype:
+        raise ValueError(f"Cannot convert_element_type from {operand.dtype} to {dtype}")
     if operand.dtype.kind == "c" and dtype.kind not in "cb" and not operand.literal:
         operand = real_of(operand)
     return convert(operand, dtype)

@@ -6,7 +6,7 @@ import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax.array import lift
-from tinyjax.numpy import clip, inf
+from tinyjax.numpy import array, clip, inf, log, log1p, ones_like, where
 from tinyjax.primitives.linear import canonicalize_shape, convert
 from tinyjax.random.keys import typed
 from tinyjax.random.program import program
@@ -14,6 +14,7 @@ from tinyjax.random.uniform import (
     _uniform,
     check_float_dtype,
     check_shape,
+    raw_bits,
     two_keys,
 )
 
@@ -231,14 +232,15 @@ def gumbel(key, shape=(), dtype=None, mode=None, *, out_sharding=None):
       key: a key.
       shape: of the result.
       dtype: a float dtype; by default float32.
-      mode: "low" (the default) or "high", which reaches farther out.
+      mode: "low" (the default), "high", which reaches farther out, or "highest": the probability of
+        numbers far out is right to the last bit.
 
     Raises ValueError for another dtype or mode.
     """
     key, _ = typed("gumbel", key)
     dtype = check_float_dtype("gumbel", dtype)
     mode = "low" if mode is None else mode
-    if mode not in ("high", "low"):
+    if mode not in ("highest", "high", "low"):
         raise ValueError(f"Must provide valid mode for gumbel got: {mode}")
     return _gumbel(key, shape=canonicalize_shape(shape), dtype=dtype, mode=mode)
 
@@ -247,9 +249,42 @@ def gumbel(key, shape=(), dtype=None, mode=None, *, out_sharding=None):
 def _gumbel(key, shape, dtype, mode):
     """gumbel with checked arguments."""
     info = dtypes.finfo(dtype)
+    if mode == "highest" and dtype == np.float32:
+        return _fine_gumbel(key, shape)
     if mode == "low":
         u = _uniform(key, minval=info.tiny, maxval=1.0, shape=shape, dtype=dtype)
         return -lax.log(-lax.log(u))
     high, low = _uniform(key, minval=0.0, maxval=1.0, shape=(2, *shape), dtype=dtype)
     fine = high + 2.0**-info.nmant * low + info.tiny
     return -lax.log(-lax.log1p(-lax.select(high >= 0.5, high, fine)))
+
+
+def _fine_gumbel(key, shape):
+    """Gumbel numbers of the nearer of u and 1 - u, for 64 bits of a uniform number u."""
+    bits = raw_bits(key, 32, (2, *shape))
+    words = lax.bitwise_not(bits)
+    low = words[1]
+    carry = low == np.uint32(0xFFFFFFFF)  # the negative: every bit is turned, and 1 is added
+    words = words + array([carry, ones_like(low)], dtype=np.uint32)
+    below = bits[0] < np.uint32(1 << 31)
+    x = float_of_words(where(below, bits, words))
+    return where(below, -log(-log1p(-x)), -log(-log(x)))
+
+
+def float_of_words(words):
+    """Fixed-point numbers below 1, of a high and a low word, as float32, rounded down."""
+    zeros_high, zeros_low = lax.clz(words)
+    high, low = words
+    empty = zeros_high == 32  # the leading bit stands in the low word
+    rest = where(
+        empty,
+        lax.shift_left(low, zeros_low),
+        lax.shift_right_logical(low, np.uint32(32) - zeros_high),
+    )
+    mantissa = lax.bitwise_or(lax.shift_left(high, zeros_high), rest)
+    mantissa = lax.shift_right_logical(mantissa, np.uint32(8))
+    mantissa = lax.bitwise_and(mantissa, np.uint32((1 << 23) - 1))
+    exponent = 126 - where(empty, 32 + zeros_low, zeros_high)
+    exponent = lax.shift_left(exponent, np.uint32(23))
+    exponent = lax.bitwise_and(exponent, np.uint32((1 << 30) - (1 << 22)))
+    return lax.bitcast_convert_type(lax.bitwise_or(exponent, mantissa), np.float32)

@@ -4,11 +4,16 @@ A key is an array of dtype key<fry>. Old-style keys, arrays of two uint32 words 
 them, work everywhere too; functions that return keys then return old-style ones.
 """
 
+import warnings
+from operator import index
+
 import numpy as np
 
 from tinyjax import dtypes
 from tinyjax.array import is_arraylike, lift
+from tinyjax.config import config
 from tinyjax.numpy import asarray
+from tinyjax.primitives.linear import canonicalize_shape
 from tinyjax.primitives.random_bits import (
     random_clone_p,
     random_fold_in_p,
@@ -33,6 +38,7 @@ def typed(name, key, batched=False):
     if is_key(key):
         wrapped = False
     elif is_arraylike(key):
+        check_legacy()
         if np.ndim(key) == 0:
             raise TypeError(
                 f"{name} needs a key as its first argument, but got {key!r}. Did you pass a seed? "
@@ -50,9 +56,24 @@ def typed(name, key, batched=False):
     return key, wrapped
 
 
+def check_legacy():
+    """Warn of old-style keys, or refuse them, as the flag legacy_prng_key has it."""
+    wish = config.legacy_prng_key
+    if wish == "allow":
+        return
+    message = (
+        "Legacy uint32 key array passed as key to jax.random function. Please create keys using "
+        "jax.random.key(). If use of a raw key array was intended, set "
+        'jax_legacy_prng_key="allow".'
+    )
+    if wish == "error":
+        raise ValueError(message)
+    warnings.warn(message, stacklevel=4)
+
+
 def like(wrapped, key):
     """A key in the style in which its parent came."""
-    return random_unwrap_p.bind(key) if wrapped else key
+    return random_unwrap_p.bind(key) if wrapped and not config.enable_custom_prng else key
 
 
 def check_impl(impl, dtype, name):
@@ -137,7 +158,7 @@ def PRNGKey(seed, *, impl=None):
     Array([ 0, 42], dtype=uint32)
     """
     check_impl(impl, None, "jax.random.PRNGKey")
-    return random_unwrap_p.bind(seeded("PRNGKey", seed))
+    return like(True, seeded("PRNGKey", seed))
 
 
 def split(key, num=2):
@@ -153,7 +174,7 @@ def split(key, num=2):
     >>> key, subkey = jax.random.split(jax.random.key(0))
     """
     key, wrapped = typed("split", key)
-    shape = tuple(map(int, num)) if isinstance(num, (tuple, list)) else (int(num),)
+    shape = canonicalize_shape(num if isinstance(num, (tuple, list)) else (index(num),))
     return like(wrapped, random_split_p.bind(key, shape=shape))
 
 
