@@ -52,7 +52,9 @@ from tinyjax.config import (
     default_prng_impl,
     disable_jit,
     enable_checks,
+    enable_custom_prng,
     enable_x64,
+    legacy_prng_key,
     numpy_dtype_promotion,
     numpy_rank_promotion,
     threefry_partitionable,
@@ -76,9 +78,7 @@ from tinyjax.devices import (
 )
 from tinyjax.dtypes import float0
 from tinyjax.foreign_flags import (
-    enable_custom_prng,
     explain_cache_misses,
-    legacy_prng_key,
     log_compiles,
     no_execution,
     no_tracing,
