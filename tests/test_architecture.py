@@ -32,7 +32,7 @@ LAYERS = [
         "autodiff",
         "jacobians",
         "api",
-        *("callbacks", "debug", "debugger", "devices", "runtime", "foreign_flags"),
+        *("ad_checkpoint", "callbacks", "debug", "debugger", "devices", "runtime", "foreign_flags"),
         *("custom_derivatives", "flatten_util", "test_util", "ops", "stages", "typing", "version", "experimental/"),
         *("extend/", "example_libraries/"),
         "tree",

@@ -7,8 +7,8 @@ from tinyjax.array import Array, is_arraylike, lift
 from tinyjax.autodiff import vjp
 from tinyjax.core import Tracer, active, current_trace
 from tinyjax.devices import put_on
-from tinyjax.numpy.index_parsing import Slice
 from tinyjax.dtypes import KeyType
+from tinyjax.numpy.index_parsing import Slice
 from tinyjax.transforms.batching import Axis, BatchTrace
 from tinyjax.transforms.flat import wraps
 from tinyjax.transforms.jit import JitFunction, ShapeDtypeStruct, jit

@@ -292,8 +292,7 @@ class JaxprEqn:
 
     def replace(self, **changes):
         """A copy with some parts replaced."""
-        names = ("primitive", "invars", "params", "outvars", "source")
-        return JaxprEqn(**{n: getattr(self, n) for n in names} | changes)
+        return JaxprEqn(**{n: getattr(self, n) for n in self.__slots__} | changes)
 
 
 class Jaxpr:
@@ -312,7 +311,6 @@ class Jaxpr:
     out_avals = property(lambda self: [v.aval for v in self.outvars])
     jaxpr = property(lambda self: self)
     literals = property(lambda self: self.consts)
-    effects = property(lambda self: effects(self))
 
     def replace(self, **changes):
         """A copy with some parts replaced."""

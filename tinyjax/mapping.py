@@ -1,5 +1,6 @@
 """vmap and map: a function of single examples becomes a function of batches."""
 
+from tinyjax.dtypes import python_scalar_types
 from tinyjax.primitives.shaping import concatenate
 from tinyjax.primitives.slicing import slice_in_dim
 from tinyjax.transforms.batching import Axis, move_to, vmap_flat
@@ -64,17 +65,21 @@ def vmap(
             )
         leaves, in_tree = tree_flatten((args, kwargs))
         name = fun_name(fun)
-        vals = lift_args(leaves, name)
         args_tree, kwargs_tree = treedef_children(in_tree)
         dims = flatten_axes("vmap in_axes", args_tree, in_axes, tupled_args=True)
         dims += [0] * kwargs_tree.num_leaves
+        # What is not mapped reaches the function as it is: a number stays a number.
+        vals = [x if d is None else lift_args([x], name)[0] for x, d in zip(leaves, dims)]
         dims = [normal_dim(v, d) for v, d in zip(vals, dims)]
         size = mapped_size(fun, args, kwargs, vals, dims, axis_size)
         axis = Axis(size, axis_name)
         flat = FlatFun(lambda args, kwargs: fun(*args, **kwargs), in_tree, name)
         outs, out_dims = vmap_flat(flat, axis, vals, dims)
         want = flatten_axes("vmap out_axes", flat.out_tree, out_axes)
-        outs = [move_to(axis, v, d, w) for v, d, w in zip(outs, out_dims, want)]
+        outs = [
+            x if w is None and type(x) in python_scalar_types else move_to(axis, v, d, w)
+            for x, v, d, w in zip(flat.leaves, outs, out_dims, want)
+        ]
         return tree_unflatten(flat.out_tree, outs)
 
     return wraps(fun, vmap_f)

@@ -105,7 +105,9 @@ def end_of_trace(trace):
     gc.collect()
     tracers = [x for x in gc.get_objects() if isinstance(x, Tracer) and x.trace is trace]
     mine = {id(tracers): tracers}  # lists that are made here, to look at others
-    leaked = [x for x in tracers if any([is_held(r, mine) for r in referrers(x, mine)])]
+    # Lists, not generators, which would refer to what they go through.
+    held = [[is_held(r, mine) for r in referrers(x, mine)] for x in tracers]
+    leaked = [x for x, holders in zip(tracers, held) if any(holders)]
     if leaked:
         names = ", ".join([f"{x!r}: {x.origin()}" for x in leaked])
         raise UnexpectedTracerError(
@@ -126,7 +128,8 @@ def referrers(x, mine):
 def is_held(referrer, mine, depth=5):
     """Whether what refers to a tracer, directly or through containers, is not of this package."""
     if isinstance(referrer, (list, tuple, types.CellType)) and depth:
-        return any([is_held(r, mine, depth - 1) for r in referrers(referrer, mine)])
+        found = [is_held(r, mine, depth - 1) for r in referrers(referrer, mine)]
+        return any(found)
     return not is_own(referrer)
 
 

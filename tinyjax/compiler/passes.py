@@ -177,7 +177,7 @@ def unchanged(eqn, invars):
     name, params = eqn.primitive.name, eqn.params
     if len(eqn.outvars) != 1 or not invars:
         return None
-    if name == "stop_gradient":
+    if name in ("stop_gradient", "name"):
         return invars[0]
     a, b = invars[0].aval, eqn.outvars[0].aval
     if a.shape != b.shape or a.dtype != b.dtype:

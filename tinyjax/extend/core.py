@@ -80,6 +80,7 @@ def set_multiple_results(self, value):
 # JAX's other names for what core has.
 _core.Primitive.get_bind_params = get_bind_params
 _core.Primitive.multiple_results = property(lambda self: self.multi, set_multiple_results)
+_core.Jaxpr.effects = property(_core.effects)
 _core.JaxprEqn.effects = property(
     lambda self: frozenset({self.primitive} if self.primitive.effectful else ()).union(
         *[inner.effects for inner in inner_jaxprs(self.params)]

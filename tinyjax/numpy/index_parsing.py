@@ -15,6 +15,14 @@ from tinyjax.numpy.creation import asarray
 NEW, SLICE, ELLIPSIS, INT, MASK, ARRAY = "None", "slice", "...", "int", "mask", "array"
 
 
+class Slice(NamedTuple):
+    """A slice whose start may be traced and whose size is known: what jax.ds makes."""
+
+    start: Any
+    size: int
+    stride: int = 1
+
+
 class Item(NamedTuple):
     """One entry of an index: its kind, its value, and the axes of x that it consumes."""
 
@@ -25,7 +33,8 @@ class Item(NamedTuple):
 
 def parse_index(index, shape):
     """An index as a list of Items."""
-    entries = index if isinstance(index, tuple) else (index,)
+    alone = isinstance(index, Slice) or not isinstance(index, tuple)
+    entries = (index,) if alone else index
     if isinstance(index, Sequence) and not isinstance(index, (str, tuple)):
         raise TypeError(
             "Using a non-tuple sequence for multidimensional indexing is not allowed; use "
@@ -68,7 +77,7 @@ def kind_of(entry):
         return NEW
     if entry is Ellipsis:
         return ELLIPSIS
-    if isinstance(entry, slice):
+    if isinstance(entry, (slice, Slice)):
         return SLICE
     if isinstance(entry, (bool, np.bool_)):
         return MASK

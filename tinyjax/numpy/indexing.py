@@ -19,6 +19,7 @@ from tinyjax.numpy.index_parsing import (
     MASK,
     NEW,
     SLICE,
+    Slice,
     expand_ellipsis,
     fits,
     index_dtype,
@@ -58,7 +59,9 @@ def static_slice(x, items, in_bounds, wrap):
     """x[items] by `slice`, or None if it takes more than known integers and slices."""
     shape, plan = x.shape, SlicePlan()
     for item in items:
-        if item.kind in (ARRAY, MASK) or not fits(item, shape, in_bounds, wrap):
+        if item.kind in (ARRAY, MASK) or isinstance(item.value, Slice):
+            return None
+        if not fits(item, shape, in_bounds, wrap):
             return None
     for item in expand_ellipsis(items, shape):
         if item.kind == NEW:
@@ -104,7 +107,11 @@ def dynamic_slice(x, items, wrap):
             plan.new_axis()
             continue
         axis = item.axes[0]
-        if item.kind == SLICE:
+        if isinstance(item.value, Slice):
+            plan.trivial = False
+            start = item.value.start
+            plan.cut(start if isinstance(start, int) else asarray(start), item.value.size)
+        elif item.kind == SLICE:
             start, stop, step = item.value.indices(shape[axis])
             plan.trivial = plan.trivial and item.value == slice(None)
             if step < 0:
@@ -130,7 +137,9 @@ def is_scalar_index(value):
 
 
 def unit_slice(s):
-    """Whether a slice has known ends and takes every element."""
+    """Whether a slice has known ends (or a known size) and takes every element."""
+    if isinstance(s, Slice):
+        return s.stride == 1
     if not all(map(known_end, (s.start, s.stop, s.step))):
         return False
     return s.step is None or operator.index(s.step) in (-1, 1)

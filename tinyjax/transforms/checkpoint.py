@@ -35,7 +35,61 @@ def dots_with_no_batch_dims_saveable(prim, *avals, **params):
     return prim.name == "dot_general" and not any(params["dimension_numbers"][1])
 
 
+def save_only_these_names(*names_which_can_be_saved):
+    """Keep what `ad_checkpoint.checkpoint_name` gave one of these names."""
+    names = set(names_which_can_be_saved)
+    return policy_of(lambda prim, params: prim.name == "name" and params["name"] in names)
+
+
+def save_any_names_but_these(*names_not_to_save):
+    """Keep all that has a name, but for these."""
+    names = set(names_not_to_save)
+    return policy_of(lambda prim, params: prim.name == "name" and params["name"] not in names)
+
+
+def save_anything_except_these_names(*names_not_to_save):
+    """Keep everything, but for what has one of these names."""
+    names = set(names_not_to_save)
+    return policy_of(lambda prim, params: prim.name != "name" or params["name"] not in names)
+
+
+def policy_of(allowed):
+    """A policy from a function of the primitive and its parameters."""
+
+    def policy(prim, *avals, **params):
+        return allowed(prim, params)
+
+    return policy
+
+
+def save_from_both_policies(policy_1, policy_2):
+    """Keep what either policy keeps."""
+
+    def policy(prim, *avals, **params):
+        return policy_1(prim, *avals, **params) or policy_2(prim, *avals, **params)
+
+    return policy
+
+
+def save_and_offload_only_these_names(
+    *, names_which_can_be_saved, names_which_can_be_offloaded, offload_src, offload_dst
+):
+    """Keep these names. There is only one memory, so nothing is moved to another."""
+    return save_only_these_names(*names_which_can_be_saved, *names_which_can_be_offloaded)
+
+
+def offload_dot_with_no_batch_dims(offload_src, offload_dst):
+    """As dots_with_no_batch_dims_saveable: there is only one memory."""
+    return dots_with_no_batch_dims_saveable
+
+
 checkpoint_policies = SimpleNamespace(
+    offload_dot_with_no_batch_dims=offload_dot_with_no_batch_dims,
+    save_and_offload_only_these_names=save_and_offload_only_these_names,
+    save_any_names_but_these=save_any_names_but_these,
+    save_anything_except_these_names=save_anything_except_these_names,
+    save_from_both_policies=save_from_both_policies,
+    save_only_these_names=save_only_these_names,
     everything_saveable=everything_saveable,
     nothing_saveable=nothing_saveable,
     dots_saveable=dots_saveable,

@@ -8,15 +8,16 @@ from tinyjax.tree_util import broadcast_prefix, prefix_errors, tree_flatten, tre
 
 
 class FlatFun:
-    """f on the leaves of its arguments; after a call, out_tree is the structure of its result."""
+    """f on the leaves of its arguments; after a call, out_tree and leaves are its result."""
 
     def __init__(self, f, in_tree, name=None):
         self.f, self.in_tree, self.out_tree = f, in_tree, None
         self.name = name or fun_name(f)
 
     def __call__(self, *leaves):
-        leaves, self.out_tree = tree_flatten(self.f(*tree_unflatten(self.in_tree, leaves)))
-        return [lift_output(x, self.name, i) for i, x in enumerate(leaves)]
+        out = self.f(*tree_unflatten(self.in_tree, leaves))
+        self.leaves, self.out_tree = tree_flatten(out)
+        return [lift_output(x, self.name, i) for i, x in enumerate(self.leaves)]
 
 
 def lift_output(x, name, i):
