@@ -83,6 +83,19 @@ def test_scan_options(reverse, unroll):
     same(lambda jax: jax.grad(lambda a: jax.lax.scan(step, a, XS, **options)[0])(1.0))
 
 
+@pytest.mark.parametrize("batch_size", [1, 2, 3, 5, 7])
+def test_map_in_batches(batch_size):
+    """Whole batches run in a scan, what is left over by one vmap more; the printed form agrees."""
+    rows = {"a": np.arange(5.0, dtype=np.float32), "b": np.ones((5, 2), np.float32)}
+
+    def f(row):
+        return row["a"] * row["b"], row["a"] ** 2
+
+    same(lambda jax: jax.lax.map(f, rows, batch_size=batch_size))
+    same(lambda jax: jax.jit(lambda x: jax.lax.map(f, x, batch_size=batch_size))(rows))
+    same(lambda jax: jax.lax.map(f, {"a": rows["a"][:0], "b": rows["b"][:0]}, batch_size=2))
+
+
 def test_map():
     """scan without carry; trees and batches."""
     same(lambda jax: jax.lax.map(lambda x: x * x, XS))

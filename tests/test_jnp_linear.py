@@ -1,8 +1,11 @@
 """Products, einsum and norms of jnp against the oracle."""
 
+import jax
 import numpy as np
 import pytest
 from jnp_check import check, check_error, check_or_refuse
+
+import tinyjax
 
 A = np.arange(12, dtype=np.float32).reshape(3, 4) / 5
 B = np.arange(20, dtype=np.float32).reshape(4, 5) / 7
@@ -18,6 +21,12 @@ OPERANDS = {
     "scalar": (np.float32(2), A), "misfit": (A, A), "complex": (A.astype(np.complex64), B),
     "half": (A.astype(np.float16), B.astype(np.float16)),
 }  # fmt: skip
+CHAINS = {
+    "chain": ("ij,jk,kl->il", [(2, 30), (30, 4), (4, 50)]),
+    "five": ("ab,bc,cd,de,ea->", [(3, 2), (2, 5), (5, 4), (4, 3), (3, 3)]),
+    "shared": ("abc,ad,bd,cd->d", [(2, 3, 4), (2, 5), (3, 5), (4, 5)]),
+    "outer": ("a,b,c->abc", [(2,), (3,), (4,)]),
+}
 FUNCTIONS = ["dot", "matmul", "inner", "outer", "vdot", "tensordot", "kron", "matvec", "vecmat"]
 
 
@@ -95,3 +104,15 @@ def test_errors(case):
     """Bad arguments are refused, and named."""
     f, words = REFUSED[case]
     check_error(f, A, B, words=words)
+
+
+@pytest.mark.parametrize("optimize", ["auto", True, False, "greedy", "optimal"])
+@pytest.mark.parametrize("name", CHAINS)
+def test_einsum_path(name, optimize):
+    """The path and its description are JAX's, and einsum takes that path."""
+    formula, shapes = CHAINS[name]
+    arrays = [np.ones(shape, np.float32) for shape in shapes]
+    path, text = tinyjax.numpy.einsum_path(formula, *arrays, optimize=optimize)
+    wanted, wanted_text = jax.numpy.einsum_path(formula, *arrays, optimize=optimize)
+    assert (list(path), str(text)) == (list(wanted), str(wanted_text))
+    check(lambda jnp, *xs: jnp.einsum(formula, *xs, optimize=optimize), *arrays)

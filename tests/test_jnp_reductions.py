@@ -132,3 +132,40 @@ def test_errors(case):
 def test_empty():
     """Reductions of nothing that have a value."""
     check(lambda jnp, x: [x.sum(), x.prod(), x.all(), x.any(), x.mean(axis=0)], M[:0])
+
+
+# ---- quantiles by weight ------------------------------------------------------------------------
+
+CUBE = np.random.default_rng(5).normal(size=(3, 4, 5)).astype(np.float32)
+HOLED = np.where(np.arange(60).reshape(3, 4, 5) % 17 == 3, np.nan, CUBE).astype(np.float32)
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 2), (1, 2)])
+@pytest.mark.parametrize("function", ["quantile", "nanquantile"])
+def test_inverted_cdf(function, axis, keepdims):
+    """With weights of the array's shape, of the axes' shape, negative ones, and without."""
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    weights = [None, np.abs(CUBE), -CUBE]
+    weights += [np.ones([CUBE.shape[d] for d in axes], np.float32)] if axis is not None else []
+    for w in weights:
+        for q in (0.0, 0.3, [0.1, 0.5, 1.0]):
+            for x in (CUBE, HOLED):
+                settings = {"axis": axis, "keepdims": keepdims, "weights": w}
+                settings["method"] = "inverted_cdf"
+                check(
+                    lambda jnp, x, q, kw=settings: getattr(jnp, function)(x, q, **kw),
+                    x, np.array(q, np.float32), printed=False,
+                )  # fmt: skip
+
+
+def test_inverted_cdf_refuses():
+    for w, axis, method, words in [
+        (np.ones(4), None, "inverted_cdf", "Weights shape must match"),
+        (np.ones(4), 0, "inverted_cdf", "must match reduction axes"),
+        (CUBE * 1j, None, "inverted_cdf", "complex"),
+        (CUBE, None, "linear", "doesn't support weights"),
+        (None, None, "median_unbiased", "method"),
+    ]:
+        settings = {"weights": w, "axis": axis, "method": method}
+        check_error(lambda jnp, x, kw=settings: jnp.quantile(x, 0.5, **kw), CUBE, words=(words,))

@@ -1,8 +1,6 @@
 """einsum: a formula in index letters becomes a sequence of sums and dot_generals."""
 
 import collections
-import itertools
-import math
 import string
 
 import numpy as np
@@ -99,71 +97,23 @@ def sizes_of(terms, arrays):
 
 
 def path_of(terms, result, sizes, optimize):
-    """Pairs of operands to contract, one after the other; results go to the end of the list."""
-    n = len(terms)
+    """Places of the operands to contract, step by step; results go to the end of the list."""
     if not isinstance(optimize, (bool, str)):
         return [tuple(p) for p in optimize if not isinstance(p, str)]
-    if n <= 2:
-        return [tuple(range(n))]
+    if len(terms) <= 2:
+        return [tuple(range(len(terms)))]
     if optimize is False:
-        return [(0, 1)] * (n - 1)
-    sets = [frozenset(t) for t in terms]
-    search = best_path if n <= 6 and optimize != "greedy" else greedy_path
-    return positions(search(sets, frozenset(result), sizes), n)
+        return [(0, 1)] * (len(terms) - 1)
+    shapes = [tuple(sizes[c] for c in term) for term in terms]
+    return cheapest_path(f"{','.join(terms)}->{result}", shapes, optimize)[0]
 
 
-def pair_cost(a, b, keep, sizes):
-    """-> letters of the product of two operands, and how many operations it takes."""
-    either = a | b
-    flops = math.prod(sizes[c] for c in either) * (2 if (a & b) - keep else 1)
-    return either & keep, flops
+def cheapest_path(subscripts, shapes, optimize):
+    """-> (path, what it costs), as opt_einsum finds it."""
+    import opt_einsum
 
-
-def kept(sets, remaining, i, j, result):
-    """Letters that someone still needs after operands i and j have been contracted."""
-    return result.union(*(sets[k] for k in remaining if k not in (i, j)))
-
-
-def best_path(sets, result, sizes):
-    """The cheapest sequence of contractions, found by trying all."""
-    best = [math.inf, []]
-
-    def search(path, remaining, sets, flops):
-        if len(remaining) == 1:
-            best[:] = flops, path
-            return
-        for i, j in itertools.combinations(remaining, 2):
-            out, cost = pair_cost(sets[i], sets[j], kept(sets, remaining, i, j, result), sizes)
-            if flops + cost < best[0]:
-                rest = [k for k in remaining if k not in (i, j)] + [len(sets)]
-                search([*path, (i, j)], rest, [*sets, out], flops + cost)
-
-    search([], list(range(len(sets))), list(sets), 0)
-    return best[1]
-
-
-def greedy_path(sets, result, sizes):
-    """Always the contraction that is cheapest now."""
-    sets, remaining, path = list(sets), list(range(len(sets))), []
-    while len(remaining) > 1:
-        choices = []
-        for i, j in itertools.combinations(remaining, 2):
-            out, cost = pair_cost(sets[i], sets[j], kept(sets, remaining, i, j, result), sizes)
-            choices.append((cost, i, j, out))
-        _, i, j, out = min(choices, key=lambda c: c[:3])
-        path.append((i, j))
-        remaining = [k for k in remaining if k not in (i, j)] + [len(sets)]
-        sets.append(out)
-    return path
-
-
-def positions(path, n):
-    """Pairs of numbered operands -> pairs of places in the shrinking list of operands."""
-    alive, out = list(range(n)), []
-    for step, pair in enumerate(path):
-        out.append(tuple(alive.index(k) for k in pair))
-        alive = [k for k in alive if k not in pair] + [n + step]
-    return out
+    optimize = "optimal" if optimize is True else optimize
+    return opt_einsum.contract_path(subscripts, *shapes, shapes=True, optimize=optimize)
 
 
 def contractions(terms, result, path):
@@ -324,10 +274,21 @@ def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None,
 
 
 def einsum_path(subscripts, /, *operands, optimize="auto"):
-    """-> the pairs of operands in the order in which einsum contracts them, and a description."""
+    """The order in which einsum contracts its operands, and what that costs.
+
+    Args: as of einsum. With optimize=False the order is from left to right.
+
+    Returns a list of tuples, the places of the operands of each step, and opt_einsum's description
+    of the steps, which can be printed.
+
+    >>> import tinyjax.numpy as jnp
+    >>> a, b = jnp.ones((2, 3)), jnp.ones((3, 4))
+    >>> path, costs = jnp.einsum_path("ij,jk->ik", a, b)
+    >>> path
+    [(0, 1)]
+    """
     terms, result, arrays = parse((subscripts, *operands))
-    path = path_of(terms, result, sizes_of(terms, arrays), optimize)
-    text = "\n".join(
-        f"{','.join(names)}->{wanted}" for _, _, names, wanted in contractions(terms, result, path)
-    )
-    return path, text
+    text = f"{','.join(terms)}->{result}"
+    if optimize is False:
+        optimize = [(0, 1)] * (len(terms) - 1)
+    return cheapest_path(text, [x.shape for x in arrays], optimize)

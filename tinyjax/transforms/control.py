@@ -1,26 +1,10 @@
-"""map and associative_scan: loops whose steps do not depend on one another, or not in order."""
+"""associative_scan: all partial results of an operation, by halving."""
 
 from tinyjax.primitives.cumulative import prefix_scan
 from tinyjax.primitives.linear import canonicalize_axis
 from tinyjax.primitives.shaping import rev
 from tinyjax.transforms.flat import lift_args
-from tinyjax.transforms.scan import scan
 from tinyjax.tree_util import tree_flatten, tree_unflatten
-
-
-def map(f, xs, *, batch_size=None):  # the name in jax.lax
-    """Apply f to each row of xs in turn, and stack the results.
-
-    Args:
-      f: function of one row (a pytree of slices).
-      xs: pytree of arrays of one leading size.
-      batch_size: accepted as JAX's.
-
-    >>> from tinyjax import lax, numpy as jnp
-    >>> lax.map(lambda x: x * x, jnp.arange(4))
-    Array([0, 1, 4, 9], dtype=int32)
-    """
-    return scan(lambda _, x: ((), f(x)), (), xs)[1]
 
 
 def associative_scan(fn, elems, reverse=False, axis=0):
