@@ -175,7 +175,7 @@ def test_determinant_of_a_singular_matrix_has_a_gradient():
 @pytest.mark.parametrize(
     "call, words",
     [
-        (lambda l: l.cholesky(np.ones((2, 3))), "square matrix"),
+        (lambda l: l.cholesky(np.ones((2, 3))), "incompatible shapes"),
         (lambda l: l.inv(np.ones((2, 3))), "shape"),
         (lambda l: l.det(np.ones(3)), "shape"),
         (lambda l: l.eigh(np.eye(2), UPLO="X"), "UPLO"),

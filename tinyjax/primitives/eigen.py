@@ -130,7 +130,6 @@ def eigh(x, *, lower=True, symmetrize_input=True, sort_eigenvalues=True, subset_
     x = lift(x)
     check_implementation(implementation)
     subset = None if subset_by_index is None else tuple(subset_by_index)
-    eigh_p.type(x.aval, lower=lower, subset_by_index=subset)
     x = symmetrized(x) if symmetrize_input else x
     return tuple(eigh_p(x, lower=lower, subset_by_index=subset))
 

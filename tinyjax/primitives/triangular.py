@@ -214,7 +214,6 @@ def cholesky(x, *, symmetrize_input=True):
            [1., 1.]], dtype=float32)
     """
     x = lift(x)
-    cholesky_p.type(x.aval)
     return lower(cholesky_p(symmetrized(x) if symmetrize_input else x))
 
 

@@ -12,7 +12,15 @@ from tinyjax.numpy.linalg.decompositions import (
 )
 from tinyjax.numpy.linalg.determinants import det, slogdet
 from tinyjax.numpy.linalg.norms import matrix_norm, matrix_rank, norm, vector_norm
-from tinyjax.numpy.linalg.products import cross, diagonal, multi_dot, outer, tensordot, trace
+from tinyjax.numpy.linalg.products import (
+    cross,
+    diagonal,
+    matmul,
+    multi_dot,
+    outer,
+    tensordot,
+    trace,
+)
 from tinyjax.numpy.linalg.solving import (
     cond,
     inv,
@@ -23,7 +31,7 @@ from tinyjax.numpy.linalg.solving import (
     tensorinv,
     tensorsolve,
 )
-from tinyjax.numpy.linear import matmul, vecdot
+from tinyjax.numpy.linear import vecdot
 from tinyjax.numpy.shaping import matrix_transpose
 
 __all__ = [

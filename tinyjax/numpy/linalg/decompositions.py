@@ -113,10 +113,10 @@ def hermitian_svd(a, compute_uv, subset_by_index):
     s, last = lax.abs(values), values.ndim - 1
     if not compute_uv:
         return lax.rev(lax.sort(s, dimension=-1), dimensions=[last])
-    index = lax.broadcasted_iota(np.int32, s.shape, last)
+    sign = lax.sign(values)
+    index = lax.broadcasted_iota(np.uint32, s.shape, last)
     s, index, sign = (
-        lax.rev(x, dimensions=[last])
-        for x in lax.sort((s, index, lax.sign(values)), dimension=-1, num_keys=1)
+        lax.rev(x, dimensions=[last]) for x in lax.sort((s, index, sign), dimension=-1, num_keys=1)
     )
     u = take_along_axis(vectors, index[..., None, :], axis=-1)
     return SVDResult(u, s, adjoint(u * sign[..., None, :].astype(u.dtype)))

@@ -38,8 +38,14 @@ def trace(x, /, *, offset=0, dtype=None):
     return matrices.trace(x, offset=offset, axis1=-2, axis2=-1, dtype=dtype)
 
 
-def tensordot(x1, x2, /, *, axes=2, precision=None, preferred_element_type=None):
-    """See jnp.tensordot."""
+def matmul(x1, x2, /, *, precision=None, preferred_element_type=None):
+    """See jnp.matmul."""
+    return linear.matmul(x1, x2, precision=precision, preferred_element_type=preferred_element_type)
+
+
+def tensordot(x1, x2, /, *, axes=2, precision=None, preferred_element_type=None,
+              out_sharding=None):  # fmt: skip
+    """See jnp.tensordot. out_sharding: accepted as JAX's; without effect."""
     return linear.tensordot(
         x1, x2, axes, precision=precision, preferred_element_type=preferred_element_type
     )
@@ -54,12 +60,12 @@ def multi_dot(arrays, *, precision=None):
     if not ends_fit or any(a.ndim != 2 for a in arrays[1:-1]):
         raise ValueError(
             "multi_dot: input arrays must all be two-dimensional, except for the first and last "
-            f"array which may be 1 or 2 dimensional. Got shapes {[a.shape for a in arrays]}"
+            f"array which may be 1 or 2 dimensional. Got array shapes {[a.shape for a in arrays]}"
         )
     if any(a.shape[-1] != b.shape[0] for a, b in zip(arrays, arrays[1:])):
         raise ValueError(
             "multi_dot: last dimension of each array must match first dimension of following "
-            f"array. Got shapes {[a.shape for a in arrays]}"
+            f"array. Got array shapes {[a.shape for a in arrays]}"
         )
     axes = [(i, i + 1) for i in range(len(arrays))]
     if arrays[0].ndim == 1:

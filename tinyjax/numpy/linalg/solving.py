@@ -103,18 +103,19 @@ def least_squares(a, b, rcond, numpy_resid):
     if b.ndim != 2:
         raise TypeError(f"{b.ndim}-dimensional array given. Array must be one or two-dimensional")
     m, n = a.shape
-    eps = float(dtypes.finfo(a.dtype).eps)
+    eps = dtypes.finfo(a.dtype).eps
     if a.size == 0:
         s, rank = empty(0, dtype=a.dtype), array(0, dtype=int)
         x = zeros((n, *b.shape[1:]), dtype=a.dtype)
     else:
-        rcond = eps * max(n, m) if rcond is None else where(rcond < 0, eps, rcond)
+        rcond = float(eps) * max(n, m) if rcond is None else where(rcond < 0, eps, rcond)
         u, s, vt = svd(a, full_matrices=False)
         mask = (s > 0) & (s >= array(rcond, dtype=s.dtype) * s[0])
         rank = mask.sum()
         safe = where(mask, s, 1).astype(a.dtype)
         inverse = where(mask, 1 / safe, 0)[:, None]
-        x = matmul(conj(vt).T, inverse * matmul(conj(u).T, b, precision=HIGHEST), precision=HIGHEST)
+        inside = matmul(conj(u).T, b, precision=HIGHEST)
+        x = matmul(conj(vt).T, inverse * inside, precision=HIGHEST)
     if numpy_resid and (rank < n or m <= n):
         residuals = asarray([])
     else:
@@ -240,18 +241,21 @@ def cond(x, p=None):
     """
     x = ensure_arraylike("cond", x)
     if x.ndim < 2:
-        raise ValueError(f"jnp.linalg.cond: input array must be at least 2D; got shape {x.shape}")
-    if 0 in x.shape:
-        raise ValueError(f"jnp.linalg.cond: input array must not be empty; got shape {x.shape}")
-    if p in (None, 2, -2):
+        raise ValueError(
+            f"jnp.linalg.cond: input array must be at least 2D; got arr.shape={x.shape}"
+        )
+    if 0 in x.shape[-2:]:
+        raise ValueError(f"jnp.linalg.cond: input array must not be empty; got arr.shape={x.shape}")
+    if p is None or p == 2:
         s = svd(x, compute_uv=False)
-        r = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        return s[..., 0] / s[..., -1]
+    if p == -2:
+        s = svd(x, compute_uv=False)
+        r = s[..., -1] / s[..., 0]
     else:
         if x.shape[-2] != x.shape[-1]:
             raise ValueError(
-                "jnp.linalg.cond: for p not in {None, 2, -2}, array must be square; got shape "
-                f"{x.shape}"
+                f"jnp.linalg.cond: for p={p!r}, array must be square; got arr.shape={x.shape}"
             )
         r = norm(x, ord=p, axis=(-2, -1)) * norm(inv(x), ord=p, axis=(-2, -1))
-    given_nan = any(lax.ne(x, x), axis=(-2, -1))
-    return where(lax.ne(r, r) & ~given_nan, np.inf, r)
+    return where(lax.ne(r, r) & ~any(lax.ne(x, x), axis=(-2, -1)), np.inf, r)

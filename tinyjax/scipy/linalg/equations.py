@@ -121,6 +121,22 @@ def lu_solve(lu_and_piv, b, trans=0, overwrite_b=False, check_finite=True):
     return jnp.vectorize(solve, signature=signature)(both, permutation, b)
 
 
+@subprogram(static_argnames=("permute_l",))
+def _lu(a, permute_l):
+    """lu."""
+    (a,) = promote_dtypes_inexact(jnp.asarray(a))
+    both, _, permutation = lax.linalg.lu(a)
+    m, n = a.shape
+    k = min(m, n)
+    across, rows = permutation[None, :], jnp.arange(m, dtype=permutation.dtype)[:, None]
+    p = jnp.real(jnp.array(across == rows, dtype=a.dtype))
+    left = jnp.tril(both, -1)[:, :k] + jnp.eye(m, k, dtype=a.dtype)
+    right = jnp.triu(both)[:k, :]
+    if permute_l:
+        return jnp.matmul(p, left, precision=lax.Precision.HIGHEST), right
+    return p, left, right
+
+
 @subprogram(static_argnames=("permute_l", "overwrite_a", "check_finite"))
 def lu(a, permute_l=False, overwrite_a=False, check_finite=True):
     """-> P, L, U with a = P @ L @ U; with permute_l P @ L, U.
@@ -136,17 +152,7 @@ def lu(a, permute_l=False, overwrite_a=False, check_finite=True):
     Array([[2., 2.],
            [0., 1.]], dtype=float32)
     """
-    (a,) = promote_dtypes_inexact(jnp.asarray(a))
-    both, _, permutation = lax.linalg.lu(a)
-    m, n = a.shape
-    k = min(m, n)
-    rows = jnp.arange(m, dtype=permutation.dtype)[:, None]
-    p = jnp.real(jnp.array(permutation[None, :] == rows, dtype=a.dtype))
-    left = jnp.tril(both, -1)[:, :k] + jnp.eye(m, k, dtype=a.dtype)
-    right = jnp.triu(both)[:k, :]
-    if permute_l:
-        return jnp.matmul(p, left, precision=lax.Precision.HIGHEST), right
-    return p, left, right
+    return _lu(a, permute_l)
 
 
 # ---- solving ------------------------------------------------------------------------------------
