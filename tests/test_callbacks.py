@@ -3,6 +3,7 @@
 import importlib
 import io
 import logging
+from functools import partial
 
 import numpy as np
 import pytest
@@ -35,6 +36,11 @@ def show(jax, x, **options):
     return x
 
 
+def transformed(jax, transform, f, x):
+    """f of a world, transformed, at x."""
+    return transform(jax, lambda y: f(jax, y))(x)
+
+
 # ---- print ---------------------------------------------------------------------------------------
 
 
@@ -51,7 +57,7 @@ def test_print_under_jit_and_derivatives(capsys, ordered):
         lambda jax, f: lambda x: jax.jvp(f, (x,), (1.0,)),
         lambda jax, f: lambda x: jax.linearize(f, x)[1](1.0),
     ):
-        lines = same_lines(lambda jax: transform(jax, lambda x: f(jax, x))(0.5), capsys)
+        lines = same_lines(partial(transformed, transform=transform, f=f, x=0.5), capsys)
         assert lines == ["x=0.5 1.0"]
 
 
@@ -121,11 +127,11 @@ def test_print_in_control_flow(capsys):
 
     for f, count in ((scan, 3), (loop, 3), (while_loop, 3), (cond, 1)):
         for transform in (lambda jax, f: f, lambda jax, f: jax.jit(f)):
-            lines = same_lines(lambda jax: transform(jax, lambda x: f(jax, x))(0.0), capsys)
+            lines = same_lines(partial(transformed, transform=transform, f=f, x=0.0), capsys)
             assert len(lines) == count
     for f in (scan, loop, cond):  # nobody reads the result of the loop, but it prints
-        lines = same_lines(lambda jax: jax.jit(jax.grad(lambda x: f(jax, x)))(0.5), capsys)
-        assert lines
+        of_jit = lambda jax, f: jax.jit(jax.grad(f))
+        assert same_lines(partial(transformed, transform=of_jit, f=f, x=0.5), capsys)
 
 
 def test_print_of_a_batch(capsys):
@@ -141,7 +147,7 @@ def test_print_of_a_batch(capsys):
         lambda jax, f: jax.jit(jax.vmap(f)),
         lambda jax, f: jax.vmap(jax.grad(f)),
     ):
-        run = lambda jax: transform(jax, lambda x: f(jax, x))(XS)
+        run = partial(transformed, transform=transform, f=f, x=XS)
         assert len(same_lines(run, capsys, ordered=False)) == 15
 
 
@@ -176,8 +182,9 @@ def test_print_inside_custom_rules(capsys):
         f.defvjp(fwd, bwd)
         return f
 
-    for transform in (lambda jax: jax.grad, lambda jax: lambda f: jax.jit(jax.grad(f))):
-        lines = same_lines(lambda jax: transform(jax)(make(jax))(0.5), capsys)
+    for transform in (lambda jax, f: jax.grad(f), lambda jax, f: jax.jit(jax.grad(f))):
+        run = lambda jax, transform: transform(jax, make(jax))(0.5)
+        lines = same_lines(partial(run, transform=transform), capsys)
         assert lines == ["forward 0.5", "backward 0.5 1.0"]
 
 
@@ -189,13 +196,12 @@ def test_jaxprs_with_effects():
         jax.debug.callback(lambda y: None, x, ordered=True)
         return jax.pure_callback(np.sin, jax.ShapeDtypeStruct((), np.float32), x)
 
-    texts = []
-    for jax in (OURS, ORACLE):
-        programs = [lambda x: f(jax, x), lambda x: jax.jit(lambda x: f(jax, x))(x)]
-        programs += [jax.vmap(lambda x: show(jax, x))]
-        args = [1.0, 1.0, XS]
-        texts.append([str(jax.make_jaxpr(p)(x)) for p, x in zip(programs, args)])
-    assert texts[0] == texts[1]
+    def text(jax):
+        once, inner = lambda x: f(jax, x), lambda x: jax.jit(lambda x: f(jax, x))(x)
+        batched = jax.vmap(lambda x: show(jax, x))
+        return [str(jax.make_jaxpr(p)(x)) for p, x in ((once, 1.0), (inner, 1.0), (batched, XS))]
+
+    assert text(OURS) == text(ORACLE)
     jaxpr = OURS.make_jaxpr(lambda x: f(OURS, x))(1.0)
     assert sorted(map(str, jaxpr.effects)) == ["debug_callback", "debug_print"]
     assert [bool(eqn.effects) for eqn in jaxpr.eqns] == [False, True, True, False]
