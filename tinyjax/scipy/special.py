@@ -1,33 +1,63 @@
 """The names of scipy.special: functions of statistics and mathematical physics, elementwise."""
 
-import math
-
 import numpy as np
 
 from tinyjax import lax
 from tinyjax import numpy as jnp
+from tinyjax.autodiff import jvp
 from tinyjax.nn import normalizing
 from tinyjax.nn.normalizing import logsumexp
 from tinyjax.numpy.checks import concrete_or_error, ensure_arraylike
-from tinyjax.numpy.promotion import const, promote_args_inexact
+from tinyjax.numpy.promotion import const, constant_like, promote_args_inexact
+from tinyjax.numpy.subprogram import subprogram
+from tinyjax.primitives import scipy_functions as cards
+from tinyjax.primitives.special import BERNOULLI
+from tinyjax.scipy.integrals import (
+    dawsn,
+    erfcx,
+    exp1,
+    expi,
+    expn,
+    fresnel,
+    owens_t,
+    real_arguments,
+    sici,
+    spence,
+    wofz,
+)
+from tinyjax.scipy.normal import log_ndtr, ndtr, ndtri
+from tinyjax.scipy.series import bernoulli, bessel_jn, hyp1f1, hyp2f1, sph_harm_y
 from tinyjax.transforms.custom import custom_jvp
 
 __all__ = [
+    "bernoulli",
+    "bessel_jn",
     "beta",
+    "betainc",
     "betaln",
     "boxcox",
     "boxcox1p",
     "comb",
+    "dawsn",
     "digamma",
     "entr",
     "erf",
     "erfc",
+    "erfcx",
     "erfinv",
+    "exp1",
+    "expi",
     "expit",
+    "expn",
     "factorial",
+    "fresnel",
     "gamma",
+    "gammainc",
+    "gammaincc",
     "gammaln",
     "gammasgn",
+    "hyp1f1",
+    "hyp2f1",
     "i0",
     "i0e",
     "i1",
@@ -35,15 +65,21 @@ __all__ = [
     "kl_div",
     "log_ndtr",
     "log_softmax",
-    "logit",
     "loggamma",
+    "logit",
     "logsumexp",
     "multigammaln",
     "ndtr",
     "ndtri",
+    "owens_t",
+    "poch",
     "polygamma",
     "rel_entr",
+    "sici",
     "softmax",
+    "spence",
+    "sph_harm_y",
+    "wofz",
     "xlog1py",
     "xlogy",
     "zeta",
@@ -85,6 +121,7 @@ def i1(x):
     return lax.mul(lax.exp(lax.abs(x)), lax.bessel_i1e(x))
 
 
+@custom_jvp
 def zeta(x, q=None):
     """The Hurwitz zeta function, the sum of 1 / (q + k)**x over k = 0, 1, ..., elementwise."""
     if q is None:
@@ -93,6 +130,23 @@ def zeta(x, q=None):
             "function."
         )
     return lax.zeta(*promote_args_inexact("zeta", x, q))
+
+
+def zeta_series(s, q):
+    """zeta by Euler's and Maclaurin's formula: what its derivatives are taken of."""
+    head = sum((q + k) ** -s for k in range(10))
+    end = q + 10
+    out = head + end ** (1 - s) / (s - 1) + end**-s / 2
+    factor = s * end ** (-s - 1)
+    for k, b in enumerate(BERNOULLI):
+        out = out + b * factor
+        factor = factor * (s + 2 * k + 1) * (s + 2 * k + 2) / (end * end)
+    return out
+
+
+@zeta.defjvp
+def _zeta_jvp(primals, tangents):
+    return jvp(zeta_series, promote_args_inexact("zeta", *primals), tangents)
 
 
 def polygamma(n, x):
@@ -125,6 +179,7 @@ def log_softmax(x, /, *, axis=None):
 # ---- around the gamma function ------------------------------------------------------------------
 
 
+@subprogram
 def gammasgn(x):
     """The sign of gamma(x), elementwise; nan at its poles."""
     (x,) = promote_args_inexact("gammasgn", x)
@@ -133,19 +188,23 @@ def gammasgn(x):
     below, whole = lax.floor(x), x == lax.floor(x)
     pole = (x < 0) & whole | jnp.isnan(x)
     negative = (x < 0) & (below % 2 != 0) | (x == 0) & jnp.signbit(x)
-    kinds = [const(x, v) for v in (np.nan, -1.0, 1.0)]
+    kinds = [x.dtype.type(v) for v in (np.nan, -1.0, 1.0)]
     return jnp.select([pole, negative], kinds[:2], kinds[2])
 
 
 def gamma(x):
     """The gamma function, elementwise: (x - 1)! of whole numbers."""
     (x,) = promote_args_inexact("gamma", x)
+    if x.dtype.kind == "c":
+        return cards.call(cards.complex_gamma_p, x)
     return gammasgn(x) * lax.exp(lax.lgamma(x))
 
 
 def loggamma(x):
     """log(gamma(x)), elementwise; nan for negative x."""
     (x,) = promote_args_inexact("loggamma", x)
+    if x.dtype.kind == "c":
+        return cards.call(cards.complex_loggamma_p, x)
     return jnp.where(x > 0, lax.lgamma(x), jnp.nan)
 
 
@@ -189,8 +248,36 @@ def stirling_tail(x):
 
 def beta(a, b):
     """gamma(a) * gamma(b) / gamma(a + b), elementwise."""
-    a, b = promote_args_inexact("beta", a, b)
+    a, b = real_arguments("beta", a, b)
     return gammasgn(a) * gammasgn(b) * gammasgn(a + b) * lax.exp(betaln(a, b))
+
+
+def gammainc(a, x):
+    """The regularized lower incomplete gamma function, elementwise: see lax.igamma."""
+    return lax.igamma(*real_arguments("gammainc", a, x))
+
+
+def gammaincc(a, x):
+    """1 - gammainc(a, x), elementwise, exact where that is small."""
+    return lax.igammac(*real_arguments("gammaincc", a, x))
+
+
+def betainc(a, b, x):
+    """The regularized incomplete beta function, elementwise: see lax.betainc."""
+    return lax.betainc(*real_arguments("betainc", a, b, x))
+
+
+@custom_jvp
+def poch(z, m):
+    """Pochhammer's symbol gamma(z + m) / gamma(z) = z (z+1) ... (z+m-1), elementwise."""
+    z, m = real_arguments("poch", z, m)
+    return jnp.where(m == 0.0, constant_like(z, 1), gamma(z + m) / gamma(z))
+
+
+poch.defjvps(
+    lambda t, ans, z, m: (digamma(z + m) - digamma(z)) * poch(z, m) * t,
+    lambda t, ans, z, m: digamma(z + m) * poch(z, m) * t,
+)
 
 
 def multigammaln(a, d):
@@ -282,126 +369,3 @@ def power_transform(log_x, lmbda):
     zero = lmbda == 0
     safe = jnp.where(zero, jnp.ones_like(lmbda), lmbda)
     return jnp.where(zero, log_x, jnp.expm1(safe * log_x) / safe)
-
-
-# ---- the normal distribution --------------------------------------------------------------------
-
-
-def check_float(x):
-    """Raise TypeError unless x holds float32 or float64."""
-    x = jnp.asarray(x)
-    if x.dtype not in (np.float32, np.float64):
-        raise TypeError(f"x.dtype={x.dtype} is not supported: give float32 or float64.")
-    return x
-
-
-def ndtr(x):
-    """The cumulative distribution function of the normal distribution, elementwise."""
-    x = check_float(x)
-    half = const(x, 0.5 * np.sqrt(2.0))
-    w = x * half
-    z = lax.abs(w)
-    one, two = const(x, 1.0), const(x, 2.0)
-    tail = lax.select(lax.gt(w, const(x, 0.0)), two - lax.erfc(z), lax.erfc(z))
-    return const(x, 0.5) * lax.select(lax.lt(z, half), one + lax.erf(w), tail)
-
-
-#: Cephes' rational approximations: in the middle, in the tails, far out.
-MIDDLE = (
-    [-5.99633501014107895267e1, 9.80010754185999661536e1, -5.66762857469070293439e1,
-     1.39312609387279679503e1, -1.23916583867381258016e0],
-    [1.0, 1.95448858338141759834e0, 4.67627912898881538453e0, 8.63602421390890590575e1,
-     -2.25462687854119370527e2, 2.00260212380060660359e2, -8.20372256168333339912e1,
-     1.59056225126211695515e1, -1.18331621121330003142e0],
-)  # fmt: skip
-TAIL = (
-    [4.05544892305962419923e0, 3.15251094599893866154e1, 5.71628192246421288162e1,
-     4.40805073893200834700e1, 1.46849561928858024014e1, 2.18663306850790267539e0,
-     -1.40256079171354495875e-1, -3.50424626827848203418e-2, -8.57456785154685413611e-4],
-    [1.0, 1.57799883256466749731e1, 4.53907635128879210584e1, 4.13172038254672030440e1,
-     1.50425385692907503408e1, 2.50464946208309415979e0, -1.42182922854787788574e-1,
-     -3.80806407691578277194e-2, -9.33259480895457427372e-4],
-)  # fmt: skip
-FAR = (
-    [3.23774891776946035970e0, 6.91522889068984211695e0, 3.93881025292474443415e0,
-     1.33303460815807542389e0, 2.01485389549179081538e-1, 1.23716634817820021358e-2,
-     3.01581553508235416007e-4, 2.65806974686737550832e-6, 6.23974539184983293730e-9],
-    [1.0, 6.02427039364742014255e0, 3.67983563856160859403e0, 1.37702099489081330271e0,
-     2.16236993594496635890e-1, 1.34204006088543189037e-2, 3.28014464682127739104e-4,
-     2.89247864745380683936e-6, 6.79019408009981274425e-9],
-)  # fmt: skip
-
-
-def rational(coefficients, x):
-    """A quotient of two polynomials."""
-    above, below = coefficients
-    return horner(above, x) / horner(below, x)
-
-
-def horner(coefficients, x):
-    """A polynomial with known coefficients."""
-    out = const(x, coefficients[0])
-    for c in coefficients[1:]:
-        out = out * x + const(x, c)
-    return out
-
-
-def ndtri(p):
-    """The inverse of ndtr, elementwise."""
-    p = check_float(p)
-    upper = p > const(p, -np.expm1(-2.0))
-    q = jnp.where(upper, const(p, 1.0) - p, p)
-    q = jnp.where(q == 0, const(p, 0.5), q)
-    w = q - const(p, 0.5)
-    ww = lax.square(w)
-    middle = (w + w * ww * rational(MIDDLE, ww)) * const(p, -np.sqrt(2.0 * np.pi))
-    z = lax.sqrt(const(p, -2.0) * lax.log(q))
-    first = z - lax.log(z) / z
-    far, tail = (first - rational(c, 1 / z) / z for c in (FAR, TAIL))
-    x = jnp.where(q > const(p, np.exp(-2.0)), middle, jnp.where(z >= 8.0, far, tail))
-    x = jnp.where(p > const(p, 1.0 - np.exp(-2.0)), x, -x)
-    return jnp.where(p == 0, const(p, -np.inf), jnp.where(p == 1, const(p, np.inf), x))
-
-
-def log_ndtr(x, series_order=3):
-    """log(ndtr(x)), elementwise, exact far out on the left, too.
-
-    series_order: how many terms of the asymptotic series are used there.
-    """
-    if not isinstance(series_order, int):
-        raise TypeError("series_order must be a Python integer.")
-    if not 0 <= series_order <= 30:
-        raise ValueError("series_order must be between 0 and 30.")
-    return log_ndtr_of_order(series_order)(check_float(x))
-
-
-def log_ndtr_of_order(order):
-    """log_ndtr with so many terms; its derivative is exp(logpdf - log_ndtr)."""
-
-    @custom_jvp
-    def log_ndtr(x):
-        low, high = (-20, 8) if x.dtype == np.float64 else (-10, 5)
-        right = x > high
-        inside = ndtr(jnp.where(right, -x, lax.max(x, const(x, low))))
-        left = log_left_tail(lax.min(x, const(x, low)), order)
-        return jnp.where(right, -inside, jnp.where(x > low, lax.log(inside), left))
-
-    @log_ndtr.defjvp
-    def log_ndtr_jvp(primals, tangents):
-        (x,), (t,) = primals, tangents
-        out = log_ndtr(x)
-        logpdf = const(x, -0.5) * lax.square(x) - const(x, 0.5 * np.log(2 * np.pi))
-        return out, t * lax.exp(logpdf - out)
-
-    return log_ndtr
-
-
-def log_left_tail(x, order):
-    """log(ndtr(x)) for very negative x, by the asymptotic series."""
-    square = lax.square(x)
-    total, power = const(x, 1.0), square
-    for n in range(1, order + 1):
-        term = const(x, (-1) ** n * math.prod(range(2 * n - 1, 0, -2))) / power
-        total, power = total + term, power * square
-    scale = const(x, -0.5) * square - lax.log(-x) - const(x, 0.5 * np.log(2.0 * np.pi))
-    return scale + lax.log(total)
