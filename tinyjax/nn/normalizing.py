@@ -11,6 +11,7 @@ from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.reductions import count_elements
 from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.linear import canonicalize_axes, canonicalize_axis, convert
+from tinyjax.primitives.maths import log_total
 
 # ---- softmax ------------------------------------------------------------------------------------
 
@@ -58,7 +59,7 @@ def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False, where=Non
       return_sign: also return the sign of the sum, of whose absolute value the log is.
       where: boolean array; only elements where it is true count.
 
-    Of nothing but -inf the result is -inf.
+    Of nothing but -inf the result is -inf, and its derivative is 0.
     """
     where = check_where("logsumexp", where)
     if where is not None:
@@ -83,7 +84,8 @@ def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False, where=Non
     sign = lax.sign(total)
     if return_sign or a.dtype.kind != "c":
         total = lax.abs(total)
-    out = lax.add(lax.log(total), convert(largest, total.dtype))
+    logs = lax.log(total) if b is not None else log_total(total)
+    out = lax.add(logs, convert(largest, total.dtype))
     if return_sign:
         return out, sign
     if b is not None and out.dtype.kind != "c":

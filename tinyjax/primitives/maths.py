@@ -101,6 +101,13 @@ def tanh_tangent(ans, x):
     return lambda t: mul(add(t, mul(t, ans)), one_minus(ans))
 
 
+def log_total_slope(ans, total):
+    """1 / total, and 0 where it is 0: of no weights at all, none counts."""
+    empty = eq(total, full_of(total, 0))
+    safe = select(empty, full_of(total, np.inf), total)
+    return lambda t: div(t, safe)
+
+
 exp_p = Elementwise("exp", np.exp, lambda ans, x: scale(ans), accepts=INEXACT)
 exp2_p = Elementwise(
     "exp2",
@@ -112,6 +119,7 @@ expm1_p = Elementwise(
     "expm1", np.expm1, lambda ans, x: scale(add(ans, const(ans, 1))), accepts=INEXACT
 )
 log_p = Elementwise("log", np.log, lambda ans, x: lambda t: div(t, x), accepts=INEXACT)
+log_total_p = Elementwise("log", np.log, log_total_slope, accepts=INEXACT)
 log1p_p = Elementwise(
     "log1p", np.log1p, lambda ans, x: lambda t: div(t, add(x, const(x, 1))), accepts=INEXACT
 )
@@ -229,6 +237,11 @@ def pow_(x, y):
 def reciprocal(x):
     """1 / x."""
     return integer_pow(x, -1)
+
+
+def log_total(total):
+    """log of a sum of positive weights, whose derivative is 0 where all of them are."""
+    return log_total_p.bind(lift(total))
 
 
 # ---- trigonometry -------------------------------------------------------------------------------
