@@ -4,7 +4,17 @@ import importlib
 
 from tinyjax.scipy import linalg, special, stats
 
-LATE = ("cluster", "fft", "integrate", "interpolate", "ndimage", "optimize", "signal", "spatial")
+LATE = (
+    "cluster",
+    "fft",
+    "integrate",
+    "interpolate",
+    "ndimage",
+    "optimize",
+    "signal",
+    "sparse",
+    "spatial",
+)
 
 __all__ = ["linalg", "special", "stats", *LATE]
 
