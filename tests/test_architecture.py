@@ -36,6 +36,7 @@ LAYERS = [
         *("custom_derivatives", "flatten_util", "test_util", "ops", "stages", "typing", "version", "experimental/"),
         *("extend/", "example_libraries/"),
         "tree",
+        "image",
         "numpy/",
         "random/",
         "nn/",

@@ -10,6 +10,7 @@ from tinyjax import (
     errors,
     extend,
     flatten_util,
+    image,
     lax,
     nn,
     numpy,
