@@ -56,7 +56,7 @@ def user_position():
         return ""
     code = frame.f_code
     positions = list(code.co_positions())[frame.f_lasti // 2]
-    return f"{code.co_filename}:{frame.f_lineno}:{positions[2] or 0} ({code.co_name})"
+    return f"{code.co_filename}:{frame.f_lineno}:{positions[2] or 0} ({code.co_qualname})"
 
 
 @contextlib.contextmanager

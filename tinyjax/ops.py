@@ -4,6 +4,7 @@ import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax import numpy as jnp
+from tinyjax.numpy.checks import concrete_or_error
 
 
 def _segment(name, data, segment_ids, num_segments, sorted_ids, unique, bucket_size, mode, start):
@@ -12,8 +13,8 @@ def _segment(name, data, segment_ids, num_segments, sorted_ids, unique, bucket_s
     if ids.dtype.kind not in "iu":
         raise TypeError(f"segment_ids must have an integer dtype, got {ids.dtype.name}")
     if num_segments is None:
-        num_segments = np.max(np.asarray(ids), initial=-1) + 1
-    num_segments = int(num_segments)
+        num_segments = jnp.max(ids) + 1 if ids.size else 0
+    num_segments = concrete_or_error(int, num_segments, "segment_sum() `num_segments` argument.")
     if num_segments < 0:
         raise ValueError("num_segments must be non-negative.")
     index, lead = (ids,), (num_segments,)
@@ -30,7 +31,8 @@ def _segment(name, data, segment_ids, num_segments, sorted_ids, unique, bucket_s
     )
     if bucket_size is None:
         return out
-    return getattr(jnp, {"add": "sum", "multiply": "prod"}.get(name, name))(out, axis=0)
+    reduce = getattr(jnp, {"add": "sum", "multiply": "prod"}.get(name, name))
+    return reduce(out, axis=0).astype(data.dtype)
 
 
 def _lowest(dtype):

@@ -64,10 +64,10 @@ def _wide(x):
 
 
 def _inner_product(xs, ys):
-    """The sum of all products of corresponding numbers."""
+    """The real part of the sum of all products of (conjugated) corresponding numbers."""
     pairs = zip(tree_leaves(xs), tree_leaves(ys), strict=True)
     kept = [(_wide(x), _wide(y)) for x, y in pairs if _dtype(y) != dtypes.float0]
-    total = sum([np.sum(x * y, dtype=np.result_type(x, y)) for x, y in kept])
+    total = sum([np.sum(np.conj(x) * y, dtype=np.result_type(x, y)) for x, y in kept])
     return np.real(total)
 
 

@@ -8,6 +8,8 @@ An interpreter walks over the equations of a jaxpr:
         outvals = eqn.primitive.bind(*invals, **eqn.params)
 """
 
+import functools
+
 from tinyjax import core as _core
 from tinyjax.avals import ShapedArray
 from tinyjax.check_jaxpr import check_jaxpr
@@ -48,8 +50,8 @@ class Primitive(_core.Primitive):
 
 
 def jaxpr_as_fun(closed_jaxpr, *args):
-    """Run a closed jaxpr on values -> list of results."""
-    return run(closed_jaxpr, *args)
+    """A function that runs a closed jaxpr on values, and returns the list of its results."""
+    return functools.partial(run, closed_jaxpr, *args)
 
 
 def jaxprs_in_params(params):
