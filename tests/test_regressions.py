@@ -111,3 +111,24 @@ def test_tracers_have_no_hash_and_no_list():
 def test_large_integers_beside_arrays_overflow():
     with pytest.raises(OverflowError, match="too large"):
         tinyjax.numpy.ones(3) + 2**40
+
+
+# ---- arrays in pieces, mapped over new axes -----------------------------------------------------
+
+
+@pytest.mark.parametrize("lead", [(), (2,), (3, 2)])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 2), (2, 1), (3, 2)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_joined_arrays_fill_every_row_of_a_broadcast(axis, shape, lead):
+    """The pieces do not depend on the new axes, but each row needs them all."""
+    jnp = tinyjax.numpy
+    a, b = np.random.default_rng(1).normal(size=(2, *shape)).astype(np.float32)
+
+    def f(a, b):
+        c = jnp.concatenate([a * 2, b + 1, a], axis=axis)
+        d = jnp.pad(a * 2, ((1, 0), (0, 2)), constant_values=3.0)
+        spread = [jnp.broadcast_to(x, lead + x.shape) * 2 for x in (c, d)]
+        return [*spread, c.sum(), jnp.broadcast_to(c[..., None], (*c.shape, 3))]
+
+    for ours, want in zip(tinyjax.jit(f)(a, b), f(jnp.asarray(a), jnp.asarray(b)), strict=True):
+        np.testing.assert_allclose(ours, want, rtol=1e-6)

@@ -250,6 +250,8 @@ class Emitter:
         """The number of the piece in which the loop is; None if it is not confined to one."""
         if ix is ZERO:
             return 0
+        if self.probing is not None:  # which piece it is depends on this axis, so it has a loop
+            self.probing.append(((2,), [ix]))
         if self.cuts is None or ix.dim is None or ix.dim != self.innermost:
             return None  # a test outside of the innermost loop costs nothing
         if self.probing is not None:
