@@ -266,7 +266,7 @@ class Schur(Factorization):
 
     def one(self, x, *, compute_schur_vectors, **params):
         if x.size == 0 or not np.isfinite(x).all():
-            return [np.nan] * (1 + compute_schur_vectors)
+            return [np.triu(np.full_like(x, np.nan)), np.nan][: 1 + compute_schur_vectors]
         gees = needed("gees", x.dtype)
         t, _, *_, q, _, _ = gees(lambda *_: False, x, compute_v=compute_schur_vectors, sort_t=0)
         return [t, q] if compute_schur_vectors else [t]

@@ -46,6 +46,8 @@ def slogdet(a, *, method=None):
         raise ValueError(
             f"Unknown slogdet method '{method}'. Supported methods are 'lu' (`None`), and 'qr'."
         )
+    if method == "qr" and a.dtype.kind == "c":
+        raise NotImplementedError("slogdet method='qr' not implemented for complex inputs")
     if method == "qr":
         return SlogdetResult(*_slogdet_qr(a))
     return SlogdetResult(*(_slogdet_small if a.shape[-1] in (1, 2) else _slogdet_lu)(a))
@@ -109,8 +111,6 @@ def _slogdet_lu(a):
 @custom_jvp
 def _slogdet_qr(a):
     """slogdet from the diagonal of R and the number of reflections."""
-    if a.dtype.kind == "c":
-        raise NotImplementedError("slogdet method='qr' not implemented for complex inputs")
     n = a.shape[-1]
     both, taus = geqrf(a)
     diag = diagonal(both, axis1=-2, axis2=-1)
