@@ -59,13 +59,9 @@ def test_networks(number):
     def run(jax):
         init, apply = make(library(jax, "stax"))
         shape, params = init(jax.random.key(0), inputs.shape)
-        loss = lambda params: (apply(params, inputs, rng=jax.random.key(1)) ** 2).sum()
-        return (
-            list(shape),
-            params,
-            apply(params, inputs, rng=jax.random.key(1)),
-            jax.grad(loss)(params),
-        )
+        outputs = lambda params: apply(params, inputs, rng=jax.random.key(1))
+        slopes = jax.grad(lambda params: (outputs(params) ** 2).sum())(params)
+        return tuple(map(int, shape)), params, outputs(params), slopes
 
     same(run, weak=False)
 
@@ -130,9 +126,8 @@ SCHEDULES = [
 def test_schedules(number):
     def run(jax):
         schedule = SCHEDULES[number](library(jax, "optimizers"))
-        return [schedule(i) for i in range(6)], descend(
-            jax, library(jax, "optimizers").sgd(schedule)
-        )
+        steps = descend(jax, library(jax, "optimizers").sgd(schedule))
+        return [schedule(i) for i in range(6)], steps
 
     same(run)
 

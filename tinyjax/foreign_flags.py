@@ -2,7 +2,7 @@
 
 import functools
 
-from tinyjax.config import Flag, FlagScope, define
+from tinyjax.config import _CANONICAL, Config, Flag, FlagScope, config, define
 
 OFF = """
     bcoo_cusparse_lowering check_static_indices compilation_cache_check_contents
@@ -56,6 +56,18 @@ for _default, _names in ((False, OFF), (True, ON)):
         define(Flag(_name, _default, "JAX's: nothing here heeds it."))
 for _name in SETTINGS.split():
     define(AnyFlag(_name, None, "JAX's: nothing here heeds it."))
+
+
+def read(self, name):
+    """The value of a flag by its name, as config.jax_... gives it."""
+    return getattr(self, name)
+
+
+Config.read = read
+Config.values = property(
+    lambda self: {f"jax_{name}": getattr(config, name) for name in sorted(_CANONICAL)},
+    doc="All flags under JAX's names, with their values.",
+)
 
 # Their context managers.
 log_compiles = functools.partial(FlagScope, "log_compiles")
