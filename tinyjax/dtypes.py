@@ -79,6 +79,7 @@ KINDS: dict[str, set[np.dtype]] = {
 }
 KINDS["numeric"] = set().union(*KINDS.values()) - {BOOL}
 VALID = {float0, BOOL, *KINDS["numeric"]}
+ABOVE: dict[type, tuple] = {bfloat16: (np.floating, np.inexact, np.number, np.generic)}
 
 
 @functools.cache
@@ -116,8 +117,8 @@ def issubdtype(a, b):
     if isinstance(b, ExtendedDType):
         return a == b
     a, b = _scalar_class(a), _scalar_class(b)
-    if a is bfloat16:  # NumPy's hierarchy does not know where it belongs
-        return b in (bfloat16, np.floating, np.inexact, np.number, np.generic)
+    if a in ABOVE:  # NumPy's hierarchy does not know where it belongs
+        return b is a or b in ABOVE[a]
     return issubclass(a, b)
 
 
@@ -187,8 +188,7 @@ def to_complex_dtype(dtype):
 
 # ---- 32 or 64 bits ------------------------------------------------------------------------------
 
-_NARROW = {np.dtype(f"{kind}64"): np.dtype(f"{kind}32") for kind in ("int", "uint", "float")}
-_NARROW[np.dtype("complex128")] = np.dtype("complex64")
+_NARROW = {np.dtype(f"{c}{2 * n}"): np.dtype(f"{c}{n}") for c, n in zip("iufc", (4, 4, 4, 8))}
 
 
 def canonicalize_dtype(dtype, allow_extended_dtype=False):
@@ -275,8 +275,7 @@ def _user_stacklevel():
 # ---- dtypes of values ---------------------------------------------------------------------------
 
 python_scalar_types = {bool, int, float, complex}
-_KIND_OF_SCALAR = {bool: "bool", int: "integral", float: "real floating"}
-_KIND_OF_SCALAR[complex] = "complex floating"
+_KIND_OF = {bool: "bool", int: "integral", float: "real floating", complex: "complex floating"}
 
 
 def coerce_to_array(x, dtype=None):
@@ -308,7 +307,7 @@ def scalar_type_of(x):
 
 def _scalar_type(dtype):
     """Return bool, int, float or complex for a dtype of that kind, None for others."""
-    return next((t for t, kind in _KIND_OF_SCALAR.items() if dtype in KINDS[kind]), None)
+    return next((t for t, kind in _KIND_OF.items() if dtype in KINDS[kind]), None)
 
 
 def dtype(x):

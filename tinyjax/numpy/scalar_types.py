@@ -4,6 +4,7 @@ import numpy as np
 
 from tinyjax import dtypes
 from tinyjax.numpy.creation import asarray
+from tinyjax.primitives import narrow
 
 
 class _ScalarMeta(type):
@@ -48,6 +49,13 @@ uint32, uint64 = scalar_type(np.uint32), scalar_type(np.uint64)
 float16, float32, float64 = map(scalar_type, (np.float16, np.float32, np.float64))
 bfloat16 = scalar_type(dtypes.bfloat16)
 complex64, complex128 = scalar_type(np.complex64), scalar_type(np.complex128)
+# dtypes of one byte or less, for storage
+SHORT = [scalar_type(d.type) for d in narrow.FLOATS]
+float8_e3m4, float8_e4m3, float8_e4m3b11fnuz, float8_e4m3fn, float8_e4m3fnuz = SHORT[:5]
+float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu = SHORT[5:8]
+float4_e2m1fn, float6_e2m3fn, float6_e3m2fn = SHORT[8:]
+int1, int2, int4 = [scalar_type(d.type) for d in narrow.SIGNED]
+uint1, uint2, uint4 = [scalar_type(d.type) for d in narrow.UNSIGNED]
 
 single, double, csingle, cdouble = float32, float64, complex64, complex128
 int_, uint, float_, complex_ = int64, uint64, float64, complex128

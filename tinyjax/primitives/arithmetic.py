@@ -93,6 +93,13 @@ def zeros_like(x):
 # ---- arithmetic ----------------------------------------------------------------------------------
 
 
+def negative(x):
+    """-x; narrow integers wrap only when they are subtracted."""
+    if x.dtype.kind == "V" and kind(x.dtype) != "f":
+        return np.subtract(np.zeros((), x.dtype), x)
+    return np.negative(x)
+
+
 class Add(Elementwise):
     """add x y."""
 
@@ -161,7 +168,7 @@ def div_partial_y(ans, x, y):
 
 
 neg_p = Elementwise(
-    "neg", np.negative, lambda a, x: neg, accepts=NUMBER, linear=lambda ct, x: [neg(ct)]
+    "neg", negative, lambda a, x: neg, accepts=NUMBER, linear=lambda ct, x: [neg(ct)]
 )
 add_p = Add("add", np.add, accepts=NUMBER, linear=transpose_terms([lambda ct, *_: ct] * 2))
 sub_p = Sub(

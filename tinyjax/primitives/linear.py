@@ -11,6 +11,7 @@ from tinyjax import dtypes
 from tinyjax.array import Array, lift
 from tinyjax.avals import ShapedArray, Value
 from tinyjax.core import Primitive, Undef, Zero, nonzero
+from tinyjax.primitives.narrow import kind
 from tinyjax.primitives.sums import add_reduce
 
 
@@ -48,7 +49,7 @@ class ConvertElementType(LinearOp):
     """convert_element_type[new_dtype weak_type] x: the same numbers at another dtype."""
 
     def impl(self, x, *, new_dtype, weak_type):
-        if new_dtype.kind in "iu" and dtypes.issubdtype(x.dtype, np.floating):
+        if kind(new_dtype) in "iu" and dtypes.issubdtype(x.dtype, np.floating):
             return saturating_cast(x, new_dtype)
         if x.dtype.kind == "c" and new_dtype.kind != "c":
             x = x.real if new_dtype.kind != "b" else x != 0
@@ -179,11 +180,12 @@ class ReduceSum(LinearOp):
 
 def saturating_cast(x, new_dtype):
     """Float to integer as XLA does it: towards zero, clamped to the range, NaN to 0."""
-    info = np.iinfo(new_dtype)
+    info = dtypes.iinfo(new_dtype)
     wide = np.nan_to_num(np.trunc(np.asarray(x, np.float64)), nan=0.0, posinf=None, neginf=None)
     low, high = float(info.min), float(info.max)
     inside = np.clip(wide, low, np.nextafter(high + 1, 0) if info.bits == 64 else high)
-    return np.where(wide >= high, info.max, inside.astype(new_dtype)).astype(new_dtype)
+    highest = np.asarray(info.max).astype(new_dtype)
+    return np.where(wide >= high, highest, inside.astype(new_dtype)).astype(new_dtype)
 
 
 add_any_p = AddAny("add_any")

@@ -120,7 +120,7 @@ class ArgExtreme(Primitive):
         self.name, self.find = name, find
 
     def impl(self, x, *, axes, index_dtype):
-        x = x.astype(np.float32) if x.dtype == dtypes.bfloat16 else x
+        x = x.astype(np.float32) if x.dtype.kind == "V" else x
         return np.asarray(self.find(x, axes[0])).astype(index_dtype)
 
     def type(self, x, *, axes, index_dtype):

@@ -13,6 +13,7 @@ from tinyjax.primitives.linear import (
     reshape,
     unbroadcast,
 )
+from tinyjax.primitives.narrow import kind
 
 # ---- elementwise ------------------------------------------------------------------------------
 
@@ -123,11 +124,6 @@ class WithoutDerivative(Elementwise):
             f"Differentiation rule for '{self}' not implemented: wrap its operands in "
             "lax.stop_gradient if its result is to count as a constant"
         )
-
-
-def kind(dtype):
-    """NumPy's letter for the kind of a dtype, with bfloat16 among the floats."""
-    return "f" if dtype == dtypes.bfloat16 else dtype.kind
 
 
 def kind_names(kinds):

@@ -4,7 +4,6 @@ import operator
 
 import numpy as np
 
-from tinyjax import dtypes
 from tinyjax.array import lift
 from tinyjax.avals import ShapedArray
 from tinyjax.core import Primitive, Zero, nonzero
@@ -22,8 +21,8 @@ from tinyjax.primitives.windows import GatherDimensionNumbers
 
 
 def sortable(x):
-    """x in a dtype that NumPy sorts with NaNs last: bfloat16 it does not."""
-    return x.astype(np.float32) if x.dtype == dtypes.bfloat16 else x
+    """x in a dtype that NumPy sorts with NaNs last: bfloat16 and narrower ones it does not."""
+    return x.astype(np.float32) if x.dtype.kind == "V" else x
 
 
 def sorting_order(keys, axis):

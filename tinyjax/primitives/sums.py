@@ -10,8 +10,8 @@ BLOCK = 128
 
 
 def is_half(dtype):
-    """Whether the dtype is float16 or bfloat16."""
-    return dtype.itemsize == 2 and dtype.kind in "fV"
+    """Whether the dtype is float16 or bfloat16, or narrower still."""
+    return dtype.itemsize <= 2 and dtype.kind in "fV"
 
 
 def add_reduce(x, axes):
