@@ -58,7 +58,7 @@ def both(f, *xs):
 
 def compiled(f, *xs):
     """The driver of f(lax, *xs): its kernels, its text."""
-    return tinyjax.jit(lambda *a: f(lax, *a)).lower(*xs).executable().plan()
+    return tinyjax.jit(lambda *a: f(lax, *a)).lower(*xs).compile().runtime_executable().plan()
 
 
 def call_outs(driver):
@@ -479,7 +479,7 @@ def test_gather_scatter_and_cumulative_are_kernels(name):
     f, xs = WINDOWS[name], (normal(6, 5), normal(9), PLACES)
     compiled_f = tinyjax.jit(lambda *a: f(tinyjax.numpy, *a))
     agree(compiled_f(*xs), jax.jit(lambda *a: f(jnp, *a))(*xs))
-    assert not call_outs(compiled_f.lower(*xs).executable().plan())
+    assert not call_outs(compiled_f.lower(*xs).compile().runtime_executable().plan())
 
 
 def test_updates_in_a_loop_happen_in_place():
@@ -557,7 +557,7 @@ def test_random_keys(f):
 
 def test_random_loops_are_one_kernel():
     traced = tinyjax.jit(lambda k: walk(tinyjax, tinyjax.numpy, k)).lower(tinyjax.random.key(1))
-    driver = traced.executable().plan()
+    driver = traced.compile().runtime_executable().plan()
     assert len(driver.kernels) == 1
     assert not call_outs(driver)
 
@@ -580,7 +580,7 @@ def test_kernel_text_runs_as_plain_python(seed, monkeypatch):
     want = lowered.compile()(*xs)
 
     monkeypatch.setattr(backend, "compile_kernel", in_python)
-    run = executable.Executable(lowered.jaxpr, "plain")
+    run = executable.Executable(lowered.program.jaxpr, "plain")
     got = run([*map(tinyjax.numpy.asarray, xs)])
     agree(got, list(want))
 
@@ -831,5 +831,5 @@ def test_interpret_is_the_same_language():
     xs = inputs(3)
     program = Program(3, 20)
     lowered = tinyjax.jit(lambda *a: program(lax, *a)).lower(*xs)
-    agree(list(lowered.compile()(*xs)), interpret(lowered.jaxpr, xs))
-    assert not any(isinstance(v, Literal) for v in lowered.jaxpr.invars)
+    agree(list(lowered.compile()(*xs)), interpret(lowered.program.jaxpr, xs))
+    assert not any(isinstance(v, Literal) for v in lowered.program.jaxpr.invars)
