@@ -3,6 +3,7 @@
 #   make learn     a demonstration of a few seconds, then the chapters in JupyterLab
 #   make test      lint, format, types and every test
 #   make check     the same without the slow tests (for while you work)
+#   make api-table       which of JAX's names exist here (docs/coverage.md)
 #   make oracle-examples  how many examples of JAX docstrings run here (MODULES=numpy.fft ...)
 #   make chapters  run every chapter and store its outputs
 #   make site      the documentation site in site/        make serve  look at it while you write
@@ -19,10 +20,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help learn test check lint oracle-examples chapters site serve lock clean
+.PHONY: help learn test check lint oracle-examples api-table chapters site serve lock clean
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile | head -n 12
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -n 13
 
 # --- Set-up: one stamp per extra, so that a second run neither downloads nor installs ------------
 
@@ -76,6 +77,9 @@ lint: $(VENV)/.test
 
 oracle-examples: $(VENV)/.test
 	$(RUN) -m tests.oracle_examples $(MODULES)
+
+api-table: $(VENV)/.test
+	$(RUN) -m tests.api_table
 
 # --- What is made from the sources ----------------------------------------------------------------
 

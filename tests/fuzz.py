@@ -133,9 +133,12 @@ def judge(program, forms=True):
             if type(error).__name__ != type(oracle_error).__name__:
                 return f"{way} error", f"{error!r}, but jax: {oracle_error!r}"
             continue
-        difference = compare(got, want, [n for n in near if n])
-        if difference:
-            return f"{way} result", difference
+        near = [n for n in near if n]
+        difference = compare(got, want, near)
+        if difference:  # XLA reorders divisions and roots; jax op by op does not
+            eager, _ = attempt(theirs, [jax.numpy.asarray(a) for a in arguments])
+            if eager is None or compare(got, eager, [*near, want]):
+                return f"{way} result", difference
     if forms and oracle_error is None:
         text, wanted = (
             printed(run, world.make_jaxpr, arguments)[0]

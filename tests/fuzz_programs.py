@@ -282,6 +282,8 @@ class Grower:
             return self.pick(lambda v: (v.shape, v.dtype) == (last.shape, last.dtype))
         if hole == "same":
             return self.last
+        if hole == "axis" and last is not None and not last.shape:
+            raise LookupError("a number has no axis")
         rank, shape = len(last.shape) if last is not None else 1, () if last is None else last.shape
         choices = {
             "same_shape": lambda: str(tuple(shape)),
