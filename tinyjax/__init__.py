@@ -4,6 +4,7 @@ import tinyjax.printer as _printer  # noqa: F401  (jaxprs print)
 from tinyjax import (
     ad_checkpoint,
     core,
+    custom_batching,
     custom_derivatives,
     debug,
     dtypes,

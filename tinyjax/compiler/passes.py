@@ -44,6 +44,7 @@ CALLS = {
     "closed_call": "jaxpr",
     "custom_jvp_call": "call_jaxpr",
     "custom_vjp_call": "call_jaxpr",
+    "custom_vmap_call": "call",
     "custom_linear_solve": "jaxpr",  # as its `lower` leaves it
 }
 BARRIERS = {"checkpoint": "jaxpr", "remat": "jaxpr", "remat2": "jaxpr"}
