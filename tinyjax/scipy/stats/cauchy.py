@@ -1,24 +1,47 @@
-"""The Cauchy distribution, with tails so heavy that it has no mean."""
+"""The Cauchy distribution."""
 
 import numpy as np
 
 from tinyjax import numpy as jnp
 from tinyjax.numpy.promotion import promote_args_inexact
+from tinyjax.scipy.stats.derived import exp_of, log_of
 
 
 def logpdf(x, loc=0, scale=1):
     """The logarithm of the density at x."""
     x, loc, scale = promote_args_inexact("cauchy.logpdf", x, loc, scale)
-    scaled = (x - loc) / scale
-    return -(jnp.log(np.pi * scale) + jnp.log1p(scaled * scaled))
+    y = (x - loc) / scale
+    return -(jnp.log(np.pi * scale) + jnp.log1p(y * y))
 
 
-def pdf(x, loc=0, scale=1):
-    """The density at x."""
-    return jnp.exp(logpdf(x, loc, scale))
+pdf = exp_of(logpdf, "pdf")
 
 
 def cdf(x, loc=0, scale=1):
     """The probability of a value up to x."""
     x, loc, scale = promote_args_inexact("cauchy.cdf", x, loc, scale)
-    return jnp.arctan((x - loc) / scale) / np.pi + 0.5
+    return 0.5 + 1 / np.pi * jnp.arctan((x - loc) / scale)
+
+
+logcdf = log_of(cdf, "logcdf")
+
+
+def sf(x, loc=0, scale=1):
+    """1 - cdf: the probability of a larger value."""
+    x, loc, scale = promote_args_inexact("cauchy.sf", x, loc, scale)
+    return cdf(-x, -loc, scale)
+
+
+logsf = log_of(sf, "logsf")
+
+
+def ppf(q, loc=0, scale=1):
+    """The inverse of cdf."""
+    q, loc, scale = promote_args_inexact("cauchy.ppf", q, loc, scale)
+    return jnp.tan(np.pi * q - np.pi / 2) * scale + loc
+
+
+def isf(q, loc=0, scale=1):
+    """The inverse of sf."""
+    q, loc, scale = promote_args_inexact("cauchy.isf", q, loc, scale)
+    return jnp.tan(np.pi / 2 - np.pi * q) * scale + loc

@@ -1,7 +1,8 @@
-"""The Laplace distribution: exponential on both sides of loc."""
+"""The Laplace distribution."""
 
 from tinyjax import numpy as jnp
 from tinyjax.numpy.promotion import promote_args_inexact
+from tinyjax.scipy.stats.derived import exp_of
 
 
 def logpdf(x, loc=0, scale=1):
@@ -10,14 +11,12 @@ def logpdf(x, loc=0, scale=1):
     return -(jnp.abs(x - loc) / scale + jnp.log(2 * scale))
 
 
-def pdf(x, loc=0, scale=1):
-    """The density at x."""
-    return jnp.exp(logpdf(x, loc, scale))
+pdf = exp_of(logpdf, "pdf")
 
 
 def cdf(x, loc=0, scale=1):
     """The probability of a value up to x."""
     x, loc, scale = promote_args_inexact("laplace.cdf", x, loc, scale)
     distance = (x - loc) / scale
-    half = 0.5 * jnp.exp(-jnp.abs(distance))
-    return jnp.where(distance <= 0, half, 1 - half)
+    left, right = 0.5 * jnp.exp(distance), 1 - 0.5 * jnp.exp(-distance)
+    return jnp.where(distance <= 0, left, right)

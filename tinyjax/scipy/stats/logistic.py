@@ -1,8 +1,9 @@
-"""The logistic distribution, whose cdf is the sigmoid."""
+"""The logistic distribution."""
 
 from tinyjax import numpy as jnp
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.scipy import special
+from tinyjax.scipy.stats.derived import exp_of
 
 
 def logpdf(x, loc=0, scale=1):
@@ -12,12 +13,28 @@ def logpdf(x, loc=0, scale=1):
     return -2 * jnp.logaddexp(half, -half) - jnp.log(scale)
 
 
-def pdf(x, loc=0, scale=1):
-    """The density at x."""
-    return jnp.exp(logpdf(x, loc, scale))
+pdf = exp_of(logpdf, "pdf")
 
 
 def cdf(x, loc=0, scale=1):
     """The probability of a value up to x."""
     x, loc, scale = promote_args_inexact("logistic.cdf", x, loc, scale)
     return special.expit((x - loc) / scale)
+
+
+def sf(x, loc=0, scale=1):
+    """1 - cdf: the probability of a larger value."""
+    x, loc, scale = promote_args_inexact("logistic.sf", x, loc, scale)
+    return special.expit(-((x - loc) / scale))
+
+
+def ppf(x, loc=0, scale=1):
+    """The inverse of cdf."""
+    x, loc, scale = promote_args_inexact("logistic.ppf", x, loc, scale)
+    return special.logit(x) * scale + loc
+
+
+def isf(x, loc=0, scale=1):
+    """The inverse of sf."""
+    x, loc, scale = promote_args_inexact("logistic.isf", x, loc, scale)
+    return -special.logit(x) * scale + loc

@@ -5,18 +5,18 @@ import numpy as np
 from tinyjax import numpy as jnp
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.scipy import special
+from tinyjax.scipy.stats.derived import exp_of
 
 
 def logpdf(x, loc=0, scale=1):
     """The logarithm of the density at x."""
     x, loc, scale = promote_args_inexact("norm.logpdf", x, loc, scale)
-    log_normalizer = jnp.log(2 * np.pi * jnp.square(scale))
-    return -(log_normalizer + jnp.square((x - loc) / scale)) / 2
+    variance = jnp.square(scale)
+    normalizer = jnp.log(2 * np.pi * variance)
+    return (normalizer + jnp.square(x - loc) / variance) / -2
 
 
-def pdf(x, loc=0, scale=1):
-    """The density at x."""
-    return jnp.exp(logpdf(x, loc, scale))
+pdf = exp_of(logpdf, "pdf")
 
 
 def cdf(x, loc=0, scale=1):
@@ -32,7 +32,8 @@ def logcdf(x, loc=0, scale=1):
 
 
 def sf(x, loc=0, scale=1):
-    """1 - cdf."""
+    """1 - cdf: the probability of a larger value."""
+    x, loc, scale = promote_args_inexact("norm.sf", x, loc, scale)
     return cdf(-x, -loc, scale)
 
 
@@ -44,8 +45,7 @@ def logsf(x, loc=0, scale=1):
 
 def ppf(q, loc=0, scale=1):
     """The inverse of cdf."""
-    q, loc, scale = promote_args_inexact("norm.ppf", q, loc, scale)
-    return special.ndtri(q) * scale + loc
+    return jnp.asarray(special.ndtri(q) * scale + loc, float)
 
 
 def isf(q, loc=0, scale=1):

@@ -1,0 +1,21 @@
+"""The binomial distribution: how many of n trials with probability p succeed."""
+
+import numpy as np
+
+from tinyjax import numpy as jnp
+from tinyjax.numpy.promotion import promote_args_inexact
+from tinyjax.scipy import special
+from tinyjax.scipy.stats.derived import exp_of
+
+
+def logpmf(k, n, p, loc=0):
+    """The logarithm of the probability of k."""
+    k, n, p, loc = promote_args_inexact("binom.logpmf", k, n, p, loc)
+    y = k - loc
+    ways = special.gammaln(n + 1) - (special.gammaln(y + 1) + special.gammaln(n - y + 1))
+    terms = special.xlogy(y, p) + special.xlog1py(n - y, -p)
+    value = jnp.where(((y == 0) & (n == 0)) | (terms == 0), 0.0, ways + terms)
+    return jnp.where((k >= loc) & (k < loc + n + 1), value, -np.inf)
+
+
+pmf = exp_of(logpmf, "pmf")
