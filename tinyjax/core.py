@@ -404,10 +404,13 @@ class StageTracer(Tracer):
 
 
 class StageTrace(Trace):
-    """Records equations. Values of other traces that it meets are captured."""
+    """Records equations. Values of other traces that it meets are captured.
 
-    def __init__(self, name="a function"):
-        self.name, self.invars, self.eqns = name, [], []
+    known: the trace that computes what does not depend on inputs (None: it is recorded, too).
+    """
+
+    def __init__(self, name="a function", known=None):
+        self.name, self.known, self.invars, self.eqns = name, known, [], []
         self.captured = {}  # id(value) -> (var, value)
         self.parent = current_trace()  # only to look up axis names
 
@@ -430,6 +433,8 @@ class StageTrace(Trace):
         return self.captured[id(x)][0]
 
     def process(self, prim, args, params):
+        if self.known and not prim.callables and not any(map(self.mine, args)):
+            return self.known.process(prim, args, params)
         if prim.callables:
             with active(self):
                 args, params = prim.stage(*map(lift, args), **params)

@@ -177,8 +177,8 @@ class LinearTrace(Trace):
 
 def run_linear(f, avals):
     """-> f's result on linear tracers, and the trace that holds the linear program."""
-    tangents = StageTrace("a linear function")
-    trace = LinearTrace(current_trace(), tangents)
+    tangents = StageTrace("a linear function", known=current_trace())
+    trace = LinearTrace(tangents.known, tangents)
     with active(trace, final=True):
         return f(*[LinearTracer(trace, tangents.new_input(a)) for a in avals]), tangents
 
@@ -196,10 +196,10 @@ def jvp_flat(f, primals, tangents):
 
 def linearize_flat(f, primals, nz):
     """-> values, mask of nonzero tangents, linear jaxpr for those, the residuals it captured."""
-    linear = StageTrace("a linear function")
-    trace = JVPTrace(current_trace(), linear)
+    linear = StageTrace("a linear function", known=current_trace())
+    trace = JVPTrace(linear.known, linear)
     args = [
-        JVPTracer(trace, p, linear.new_input(tangent_aval(p.aval))) if n else p
+        JVPTracer(trace, p, linear.new_input(p.aval)) if n else p
         for p, n in zip(primals, nz)
     ]
     with active(trace, final=True):
@@ -207,11 +207,6 @@ def linearize_flat(f, primals, nz):
     outs, tangents = unzip2(map(trace.split, outs))
     jaxpr, residuals = linear.finish(filter(nonzero, tangents), hoist=True)
     return outs, [nonzero(t) for t in tangents], *prune_captured(dce(jaxpr), residuals)
-
-
-def tangent_aval(aval):
-    """The type of tangents of a value."""
-    return aval
 
 
 # ---- transposition ------------------------------------------------------------------------------

@@ -68,7 +68,8 @@ def linearize_jaxpr(jaxpr, nz, inst=(), keep=None):
     inst: outputs whose tangent must be there. keep: inputs and outputs that may serve as residuals
     as they are (default all), so that they are not copied.
     """
-    forward, linear = StageTrace(), StageTrace()
+    forward = StageTrace()
+    linear = StageTrace(known=forward)
     trace = JVPTrace(forward, linear)
     ins = [forward.new_input(v.aval) for v in jaxpr.invars]
     args = [JVPTracer(trace, p, linear.new_input(p.aval)) if n else p for p, n in zip(ins, nz)]
