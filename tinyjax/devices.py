@@ -5,13 +5,15 @@ array that was not put elsewhere is on the first (or on that of `default_device`
 """
 
 import contextlib
+import dataclasses
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinyjax import errors
 from tinyjax.array import Array
 from tinyjax.config import config
 from tinyjax.core import Tracer
+from tinyjax.printer import install
 
 # ---- devices -------------------------------------------------------------------------------------
 
@@ -172,7 +174,8 @@ class SingleDeviceSharding:
         return self == other
 
 
-class Shard(NamedTuple):
+@dataclasses.dataclass(frozen=True, repr=False)
+class Shard:
     """The part of an array that one device holds."""
 
     device: Any
@@ -258,17 +261,23 @@ def devices_method(x):
 
 
 for _cls in (Array, Tracer):
-    _cls.devices = devices_method
-    _cls.device = on_value("device", device_of, no_attribute)
-    _cls.sharding = on_value("sharding", sharding_of, no_attribute)
-    _cls.committed = on_value("committed", lambda x: isinstance(x, PlacedArray), not_concrete)
-    _cls.addressable_shards = on_value("addressable_shards", shards_of, not_concrete)
-    _cls.global_shards = on_value("global_shards", shards_of, not_concrete)
-    _cls.is_fully_addressable = on_value("is_fully_addressable", lambda x: True, not_concrete)
-    _cls.is_fully_replicated = on_value("is_fully_replicated", lambda x: True, not_concrete)
-Array.addressable_data = lambda x, index: shards_of(x)[index].data
-Array.on_device_size_in_bytes = lambda x: x.nbytes
-Array.copy_to_host_async = lambda x: None
+    install(
+        _cls,
+        devices=devices_method,
+        device=on_value("device", device_of, no_attribute),
+        sharding=on_value("sharding", sharding_of, no_attribute),
+        committed=on_value("committed", lambda x: isinstance(x, PlacedArray), not_concrete),
+        addressable_shards=on_value("addressable_shards", shards_of, not_concrete),
+        global_shards=on_value("global_shards", shards_of, not_concrete),
+        is_fully_addressable=on_value("is_fully_addressable", lambda x: True, not_concrete),
+        is_fully_replicated=on_value("is_fully_replicated", lambda x: True, not_concrete),
+    )
+install(
+    Array,
+    addressable_data=lambda x, index: shards_of(x)[index].data,
+    on_device_size_in_bytes=lambda x: x.nbytes,
+    copy_to_host_async=lambda x: None,
+)
 
 
 # ---- drawing -------------------------------------------------------------------------------------

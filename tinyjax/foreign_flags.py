@@ -2,7 +2,8 @@
 
 import functools
 
-from tinyjax.config import _CANONICAL, Config, Flag, FlagScope, config, define
+from tinyjax.config import _CANONICAL, Config, Flag, FlagScope, define
+from tinyjax.printer import install
 
 OFF = """
     bcoo_cusparse_lowering check_static_indices compilation_cache_check_contents
@@ -63,11 +64,12 @@ def read(self, name):
     return getattr(self, name)
 
 
-Config.read = read
-Config.values = property(
-    lambda self: {f"jax_{name}": getattr(config, name) for name in sorted(_CANONICAL)},
-    doc="All flags under JAX's names, with their values.",
-)
+def values(self):
+    """All flags under JAX's names, with their values."""
+    return {f"jax_{name}": getattr(self, name) for name in sorted(_CANONICAL)}
+
+
+install(Config, read=read, values=property(values))
 
 # Their context managers.
 log_compiles = functools.partial(FlagScope, "log_compiles")

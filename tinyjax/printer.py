@@ -291,10 +291,10 @@ def eqn_text(eqn):
     return layout(JaxprPrinter(Names()).eqn(eqn)).rstrip()
 
 
-def install(cls, **methods):
-    """Give a class of core methods that are defined here."""
-    for name, method in methods.items():
-        setattr(cls, name, method)
+def install(thing, **attributes):
+    """Give a class or module of a lower floor what is defined on a higher one."""
+    for name, value in attributes.items():
+        setattr(thing, name, value)
 
 
 install(Jaxpr, pretty_print=pretty_print, __repr__=pretty_print)

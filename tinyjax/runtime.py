@@ -15,6 +15,7 @@ from tinyjax.config import current_flags
 from tinyjax.core import EVAL, Trace, Tracer, active, current_trace
 from tinyjax.devices import check_backend, device_count, local_device_count, process_count
 from tinyjax.errors import UnexpectedTracerError, is_own_code
+from tinyjax.printer import install
 from tinyjax.transforms import jit as jit_module
 from tinyjax.transforms.flat import fun_name
 from tinyjax.version import __version__
@@ -142,7 +143,7 @@ def is_own(x):
     return type(x).__module__.startswith("tinyjax.")
 
 
-Trace.end = end_of_trace
+install(Trace, end=end_of_trace)
 
 # ---- waiting, forgetting, looking ----------------------------------------------------------------
 

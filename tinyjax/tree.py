@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from tinyjax import tree_util
+from tinyjax.printer import install
 from tinyjax.tree_util import tree_all as all
 from tinyjax.tree_util import tree_broadcast as broadcast
 from tinyjax.tree_util import tree_flatten as flatten
@@ -48,7 +49,7 @@ class PyTreeRegistry:
     register_dataclass_node = staticmethod(tree_util.register_dataclass)
 
 
-tree_util.default_registry = PyTreeRegistry()
+install(tree_util, default_registry=PyTreeRegistry())
 
 
 def static(**kwargs):

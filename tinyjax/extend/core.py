@@ -15,6 +15,7 @@ from tinyjax.avals import ShapedArray
 from tinyjax.check_jaxpr import check_jaxpr
 from tinyjax.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Tracer, Var, inner_jaxprs, run
 from tinyjax.errors import InconclusiveDimensionOperation, JaxprTypeError
+from tinyjax.printer import install
 from tinyjax.runtime import ensure_compile_time_eval
 
 AbstractValue, Atom, ParamDict, Effects = ShapedArray, Var | Literal, dict, frozenset
@@ -79,17 +80,28 @@ def set_multiple_results(self, value):
     self.multi = bool(value)
 
 
+def effects_of_equation(eqn):
+    """Its primitive, if it has effects, and those of the programs that it holds."""
+    own = {eqn.primitive} if eqn.primitive.effectful else ()
+    return frozenset(own).union(*map(_core.effects, inner_jaxprs(eqn.params)))
+
+
 # JAX's other names for what core has.
-_core.Primitive.get_bind_params = get_bind_params
-_core.Primitive.multiple_results = property(lambda self: self.multi, set_multiple_results)
-_core.Jaxpr.effects = property(_core.effects)
-_core.JaxprEqn.effects = property(
-    lambda self: frozenset({self.primitive} if self.primitive.effectful else ()).union(
-        *[inner.effects for inner in inner_jaxprs(self.params)]
-    )
+install(
+    _core.Primitive,
+    get_bind_params=get_bind_params,
+    multiple_results=property(lambda self: self.multi, set_multiple_results),
 )
-_core.AbstractValue, _core.Atom, _core.ParamDict = AbstractValue, Atom, ParamDict
-_core.ShapedArray, _core.ensure_compile_time_eval = ShapedArray, ensure_compile_time_eval
+install(_core.Jaxpr, effects=property(_core.effects))
+install(_core.JaxprEqn, effects=property(effects_of_equation))
+install(
+    _core,
+    AbstractValue=AbstractValue,
+    Atom=Atom,
+    ParamDict=ParamDict,
+    ShapedArray=ShapedArray,
+    ensure_compile_time_eval=ensure_compile_time_eval,
+)
 
 __all__ = [
     "AbstractValue",
