@@ -8,6 +8,7 @@ from tinyjax.array import lift
 from tinyjax.avals import ShapedArray
 from tinyjax.core import Primitive
 from tinyjax.primitives.linear import batched_front
+from tinyjax.primitives.rules import WithoutDerivative
 from tinyjax.primitives.shaping import check_same_dtypes
 
 INDEX = np.dtype(np.int32)
@@ -101,8 +102,7 @@ class MatrixPrimitive(Primitive):
                 out[place] = value
         return outs if self.multi else outs[0]
 
-    def linearize(self, nz, *xs, **params):
-        raise NotImplementedError(f"Differentiation rule for '{self.name}' not implemented")
+    linearize = WithoutDerivative.linearize  # unless a card has a rule
 
     def batch(self, axis, vals, dims, /, **params):
         outs = self.bind(*[batched_front(axis, v, d) for v, d in zip(vals, dims)], **params)
