@@ -73,6 +73,25 @@ def test_sequential_vmap():
     same(run)
 
 
+def test_inside_another_custom_rule():
+    def run(jax):
+        jnp = jax.numpy
+
+        @jax.custom_vjp
+        @library(jax).custom_vmap
+        def f(x, y):
+            return jnp.sin(x) * y
+
+        f.def_vmap(lambda size, batched, x, y: (jnp.cos(x) * y, True))
+        f.defvjp(
+            lambda x, y: (f(x, y), (jnp.cos(x), jnp.sin(x), y)),
+            lambda res, ct: (res[0] * ct * res[2], res[1] * ct),
+        )
+        return jax.vmap(f)(XS, XS), jax.grad(f)(1.0, 2.0)
+
+    same(run)
+
+
 def test_errors():
     def without(jax):
         return library(jax).custom_vmap(lambda x: x)

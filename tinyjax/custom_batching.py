@@ -152,6 +152,12 @@ class custom_vmap:
         wraps(fun, self)
         self.fun, self.vmap_rule = fun, None
 
+    def __getattr__(self, name):
+        """Rules of other kinds belong to the function inside, which has its own decorator."""
+        if name in ("defjvp", "defjvps", "defvjp"):
+            return getattr(self.fun, name)
+        raise AttributeError(f"'custom_vmap' object has no attribute {name!r}")
+
     def def_vmap(self, vmap_rule):
         """Set the rule: (axis_size, in_batched, *args) -> (out, out_batched); returns the rule.
 

@@ -14,7 +14,7 @@ from tinyjax.array import Array
 from tinyjax.config import current_flags
 from tinyjax.core import EVAL, Trace, Tracer, active, current_trace
 from tinyjax.devices import check_backend, device_count, local_device_count, process_count
-from tinyjax.errors import UnexpectedTracerError, is_own_code
+from tinyjax.errors import is_own_code
 from tinyjax.printer import install
 from tinyjax.transforms import jit as jit_module
 from tinyjax.transforms.flat import fun_name
@@ -111,7 +111,7 @@ def end_of_trace(trace):
     leaked = [x for x, holders in zip(tracers, held) if any(holders)]
     if leaked:
         names = ", ".join([f"{x!r}: {x.origin()}" for x in leaked])
-        raise UnexpectedTracerError(
+        raise Exception(  # JAX raises no better class
             f"Leaked trace {type(trace).__name__}. Leaked tracer(s): [{names}]. Something outside "
             "of the transformed function holds on to them: a global, an attribute, a list made "
             "outside, or a closure."

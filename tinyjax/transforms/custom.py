@@ -248,6 +248,12 @@ class CustomFunction:
         )
         self.nondiff_argnames = tuple(nondiff_argnames)
 
+    def __getattr__(self, name):
+        """Rules of other kinds belong to the function inside, which has its own decorator."""
+        if name in ("def_vmap", "defjvp", "defjvps", "defvjp"):
+            return getattr(self.fun, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def __get__(self, instance, owner=None):
         if instance is None:
             return self
@@ -318,11 +324,9 @@ class custom_jvp(CustomFunction):
         def rule(primals, tangents):
             out = self(*primals)
             parts = [f(t, out, *primals) for t, f in zip(tangents, jvps) if f is not None]
-            zero = [zeros(lift(x).aval) for x in tree_leaves(out)]
-            total = tree_unflatten(tree_flatten(out)[1], zero)
-            for part in parts:
-                total = add_trees(total, part)
-            return out, total
+            if parts:
+                return out, functools.reduce(add_trees, parts)
+            return out, tree_map(lambda x: zeros(lift(x).aval), out)
 
         rule.__name__ = "jvp"  # what jaxprs print
         self.rule = rule
