@@ -14,6 +14,7 @@ from tinyjax.core import EVAL, Tracer, check_floats, check_runnable, current_tra
 from tinyjax.transforms.batching import axis_env
 from tinyjax.transforms.call import Call, fill
 from tinyjax.transforms.flat import FlatFun, arg_names, fun_name, lift_args, wraps
+from tinyjax.transforms.key_reuse import consume_inputs
 from tinyjax.transforms.programs import linearize_jaxpr
 from tinyjax.transforms.stage import stage
 from tinyjax.transforms.staged import ShapeDtypeStruct as ShapeDtypeStruct
@@ -55,6 +56,11 @@ def looks_at_floats():
     return flags.debug_nans or flags.debug_infs
 
 
+def is_watched():
+    """Whether each call must be looked at."""
+    return looks_at_floats() or current_flags().debug_key_reuse
+
+
 def run_compiled(executable, args):
     """The results of a compiled program. Those that debug_nans or debug_infs object to are computed
     again, equation by equation: the error names the operation."""
@@ -63,6 +69,10 @@ def run_compiled(executable, args):
         try:
             check_floats(f"jit({executable.name})", outs)
         except FloatingPointError:
+            print(
+                "Invalid nan value encountered in the output of a jax.jit function. Calling the "
+                "de-optimized version."
+            )
             run(executable.jaxpr, *args)
             raise
     return outs
@@ -135,11 +145,13 @@ class JitFunction:
         if current_flags().disable_jit:
             return self.fun(*args, **kwargs)
         traced, leaves = self.lookup(args, kwargs)
+        if current_flags().debug_key_reuse:
+            consume_inputs(traced.jaxpr, [*traced.captured, *leaves], self.name)
         if current_trace() is EVAL and not traced.captured:
             for x in leaves:
                 EVAL.check(x)
             outs = run_compiled(traced.executable(), leaves)
-            if key is not None and not looks_at_floats():
+            if key is not None and not is_watched():
                 self.plain[key] = traced
         elif self.inline:
             outs = run(traced.jaxpr, *traced.captured, *leaves)
