@@ -564,3 +564,15 @@ KNOWN_ELSEWHERE = """jax_platforms jax_platform_name jax_num_cpu_devices jax_leg
 def test_enable_checks_checks_jaxprs():
     with OURS.enable_checks():
         assert float(OURS.jit(OURS.grad(lambda x: OURS.numpy.sin(x) ** 2))(1.0))
+
+
+def test_tracers_are_arrays():
+    def run(jax):
+        seen = []
+        f = lambda x: (seen.append(isinstance(x, jax.Array)), x)[1]
+        for transform in (jax.jit, jax.vmap, jax.make_jaxpr):
+            transform(f)(XS)
+        jax.jvp(f, (XS,), (XS,))
+        return seen, isinstance(XS, jax.Array), isinstance(jax.numpy.ones(1), jax.numpy.ndarray)
+
+    same(run)

@@ -34,7 +34,7 @@ from tinyjax.api import (
     make_jaxpr,
     typeof,
 )
-from tinyjax.array import Array
+from tinyjax.avals import Value as Array
 from tinyjax.autodiff import (
     grad,
     jvp,
