@@ -96,3 +96,18 @@ def test_polynomials():
     )
     x = np.linspace(0, 1, 7, dtype=np.float32)
     np.testing.assert_allclose(jnp.polyfit(x, 2 * x**2 - x, 2), [2, -1, 0], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "dtype, wide", [("int8", "int32"), ("uint8", "int32"), ("float16", "float32")]
+)
+def test_wider_results(dtype, wide):
+    """Products are made at the dtype of the result."""
+    images = np.array([[[100, 3, 120, 7]]]).astype(dtype)
+    windows = np.array([[[90, 100]]]).astype(dtype)
+    run = lambda lax: lax.conv_general_dilated(
+        images, windows, (1,), "SAME", preferred_element_type=wide
+    )
+    ours, oracle = run(tinyjax.lax), run(jax.lax)
+    assert ours.dtype == oracle.dtype
+    np.testing.assert_array_equal(ours, oracle)

@@ -172,6 +172,7 @@ def test_errors_of_reduce_window():
     same_error(run((2, 2), (1,)), "window_strides")
     same_error(run((2, 2), (1, 1), base_dilation=(0, 1)), "dilation")
     same_error(run((2, 2), (1, 1), "OTHER"), "padding")
+    same_error(run((2, 2), None, "SAME"), "stride")
     same_error(lambda w: w.lax.reduce_window(X, np.int32(1), w.lax.add, (2, 2)), "dtypes")
     same_error(lambda w: w.lax.reduce_window((X, X), 0.0, w.lax.add, (2, 2)), "structure")
     same_error(lambda w: w.lax.reduce_window((), (), w.lax.add, (2, 2)), "at least one")

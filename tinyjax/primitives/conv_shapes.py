@@ -92,6 +92,11 @@ def padtype_to_pads(in_shape, window_shape, window_strides, padding):
     """'SAME', 'SAME_LOWER' or 'VALID' as pairs (before, after), for spatial sizes."""
     if padding.upper() == "VALID":
         return [(0, 0)] * len(in_shape)
+    if not len(in_shape) == len(window_shape) == len(window_strides):
+        raise ValueError(
+            f"padding {padding!r} needs a size and a stride of the window per axis, got shape "
+            f"{tuple(in_shape)}, window {tuple(window_shape)}, strides {tuple(window_strides)}."
+        )
     if padding.upper() not in ("SAME", "SAME_LOWER"):
         raise RuntimeError(
             f"Unrecognized padding type: expected 'VALID', 'SAME', or 'SAME_LOWER', got {padding}."

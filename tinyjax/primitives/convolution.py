@@ -37,6 +37,8 @@ class Conv(Primitive):
         out = params["preferred_element_type"] or lhs.dtype
         if lhs.dtype.itemsize == 2 and lhs.dtype.kind in "fV":  # sums of halves are inexact
             lhs, rhs = lhs.astype(np.float32), rhs.astype(np.float32)
+        if lhs.dtype.kind in "iu":  # products may be wider
+            lhs, rhs = lhs.astype(out), rhs.astype(out)
         return convolve(lhs, rhs, **params).astype(out)
 
     def type(self, lhs, rhs, **params):
