@@ -569,10 +569,8 @@ def test_enable_checks_checks_jaxprs():
 def test_tracers_are_arrays():
     def run(jax):
         seen = []
-        f = lambda x: (seen.append(isinstance(x, jax.Array)), x)[1]
-        for transform in (jax.jit, jax.vmap, jax.make_jaxpr):
-            transform(f)(XS)
-        jax.jvp(f, (XS,), (XS,))
+        for transform in (jax.jit, jax.vmap, jax.make_jaxpr, jax.jacfwd):
+            transform(lambda x: (seen.append(isinstance(x, jax.Array)), x)[1])(XS)
         return seen, isinstance(XS, jax.Array), isinstance(jax.numpy.ones(1), jax.numpy.ndarray)
 
     same(run)

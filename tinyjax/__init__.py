@@ -34,7 +34,6 @@ from tinyjax.api import (
     make_jaxpr,
     typeof,
 )
-from tinyjax.avals import Value as Array
 from tinyjax.autodiff import (
     grad,
     jvp,
@@ -43,6 +42,7 @@ from tinyjax.autodiff import (
     value_and_grad,
     vjp,
 )
+from tinyjax.avals import Value as Array
 from tinyjax.callbacks import pure_callback
 from tinyjax.config import (
     check_tracer_leaks,
