@@ -24,6 +24,7 @@ from tinyjax.primitives.matrix_cards import (
     Factorization,
     MatrixPrimitive,
     lapack,
+    many_small,
     needed,
     unitary,
 )
@@ -38,12 +39,14 @@ from tinyjax.primitives.windows import GatherDimensionNumbers
 class LU(Factorization):
     """lu x: L and U in one matrix, the exchanged rows, the permutation; x[permutation] = L @ U."""
 
-    def one(self, x):
-        getrf = lapack("getrf", x.dtype)
-        if x.size == 0 or getrf is None:
+    def impl(self, x):
+        if many_small(x, x.dtype):
             lu, pivots = eliminated(x)
-        else:
-            lu, pivots, _ = getrf(x)
+            return [lu, pivots, permutation_of(pivots, x.shape[-2])]
+        return super().impl(x)
+
+    def one(self, x):
+        lu, pivots, _ = lapack("getrf", x.dtype)(x)
         return lu, pivots, permutation_of(pivots, len(x))
 
     def shapes(self, shape):
@@ -68,25 +71,34 @@ class LU(Factorization):
 
 def eliminated(x):
     """-> L and U in one matrix, exchanged rows: Gauss, with the largest pivot of each column."""
-    a = np.array(x)
-    pivots = np.zeros(min(a.shape), INDEX)
-    for j in range(min(a.shape)):
-        best = j + int(np.argmax(np.abs(a[j:, j].real) + np.abs(a[j:, j].imag)))
-        pivots[j] = best
-        if best != j:
-            a[[j, best]] = a[[best, j]]
-        if a[j, j] != 0:
-            a[j + 1 :, j] /= a[j, j]
-            a[j + 1 :, j + 1 :] -= np.outer(a[j + 1 :, j], a[j, j + 1 :])
-    return a, pivots
+    *batch, m, n = x.shape
+    a = np.array(x).reshape(-1, m, n)
+    every, pivots = np.arange(len(a)), np.zeros((len(a), min(m, n)), INDEX)
+    for j in range(min(m, n)):
+        column = a[:, j:, j]
+        best = j + np.argmax(np.abs(column.real) + np.abs(column.imag), axis=1)
+        pivots[:, j] = best
+        row = a[every, best]
+        a[every, best] = a[:, j]
+        a[:, j] = row
+        pivot = a[:, j, j, None]
+        factors = a[:, j + 1 :, j] / np.where(pivot == 0, 1, pivot)
+        a[:, j + 1 :, j] = factors
+        a[:, j + 1 :, j + 1 :] -= factors[..., None] * a[:, j, None, j + 1 :]
+    return a.reshape(x.shape), pivots.reshape(*batch, min(m, n))
 
 
 def permutation_of(pivots, size):
     """The order of rows after row i was exchanged with row pivots[i], for each i in turn."""
-    order = np.arange(size, dtype=INDEX)
-    for i, j in enumerate(pivots):
-        order[i], order[j] = order[j], order[i]
-    return order
+    *batch, k = pivots.shape
+    pivots = pivots.reshape(-1, k)
+    order = np.tile(np.arange(size, dtype=INDEX), (len(pivots), 1))
+    every = np.arange(len(pivots))
+    for i in range(k):
+        row = order[every, pivots[:, i]]
+        order[every, pivots[:, i]] = order[:, i]
+        order[:, i] = row
+    return order.reshape(*batch, size)
 
 
 def rows_in_order(x, order):

@@ -125,6 +125,13 @@ def lapack(name, dtype):
     return get_lapack_funcs(name, dtype=dtype)
 
 
+def many_small(x, dtype):
+    """Whether NumPy should work on the whole batch, step by step: for small matrices that beats
+    calling LAPACK for each; and what is empty, or has no SciPy, has no choice."""
+    count = np.prod(x.shape[:-2], dtype=int)
+    return x.size == 0 or (x.shape[-2] <= 16 and count >= 8) or lapack("getrf", dtype) is None
+
+
 def needed(name, dtype):
     """A routine of LAPACK for a dtype; ImportError says what is missing."""
     routine = lapack(name, np.dtype(dtype))

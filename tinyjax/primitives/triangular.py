@@ -25,7 +25,7 @@ from tinyjax.primitives.matrices import (
     symmetrized,
     upper,
 )
-from tinyjax.primitives.matrix_cards import MatrixPrimitive
+from tinyjax.primitives.matrix_cards import MatrixPrimitive, many_small
 from tinyjax.primitives.selection import select
 
 # ---- equations with a triangular matrix ---------------------------------------------------------
@@ -33,11 +33,9 @@ from tinyjax.primitives.selection import select
 
 @functools.cache
 def blas_solver(dtype):
-    """BLAS's trsm for a dtype, or None if there is no SciPy."""
-    try:
-        from scipy.linalg.blas import get_blas_funcs
-    except ImportError:
-        return None
+    """BLAS's trsm for a dtype."""
+    from scipy.linalg.blas import get_blas_funcs
+
     return get_blas_funcs("trsm", dtype=dtype)
 
 
@@ -47,7 +45,8 @@ def substitute(a, b, lower):
     x = np.array(b)
     for i in range(n) if lower else reversed(range(n)):
         known = slice(0, i) if lower else slice(i + 1, n)
-        x[i] = (x[i] - a[i, known] @ x[known]) / a[i, i]
+        done = (a[..., i, None, known] @ x[..., known, :])[..., 0, :]
+        x[..., i, :] = (x[..., i, :] - done) / a[..., i, i, None]
     return x
 
 
@@ -59,20 +58,25 @@ class TriangularSolve(MatrixPrimitive):
 
     ranks = (2, 2)
 
-    def one(self, a, b, *, left_side, lower, transpose_a, conjugate_a, unit_diagonal):
-        if b.size == 0:
-            return b
+    def impl(self, a, b, *, left_side, lower, transpose_a, conjugate_a, unit_diagonal):
         if conjugate_a:
             a = np.conj(a)
-        solver = blas_solver(b.dtype)
-        if solver is not None:
-            settings = {"lower": lower, "trans_a": int(transpose_a), "diag": unit_diagonal}
-            return solver(1, a, b, side=not left_side, **settings)
+        settings = {"left_side": left_side, "lower": lower, "transpose_a": transpose_a}
+        settings |= {"conjugate_a": False, "unit_diagonal": unit_diagonal}
+        if b.size and not many_small(a, b.dtype):
+            return super().impl(a, b, **settings)
         if transpose_a:
-            a, lower = a.T, not lower
+            a, lower = np.swapaxes(a, -1, -2), not lower
         if unit_diagonal:
-            a = np.where(np.eye(len(a), dtype=bool), np.ones((), a.dtype), a)
-        return substitute(a, b, lower) if left_side else substitute(a.T, b.T, not lower).T
+            a = np.where(np.eye(a.shape[-1], dtype=bool), np.ones((), a.dtype), a)
+        if left_side:
+            return substitute(a, b, lower)
+        a, b = np.swapaxes(a, -1, -2), np.swapaxes(b, -1, -2)
+        return np.swapaxes(substitute(a, b, not lower), -1, -2)
+
+    def one(self, a, b, *, left_side, lower, transpose_a, conjugate_a, unit_diagonal):
+        settings = {"lower": lower, "trans_a": int(transpose_a), "diag": unit_diagonal}
+        return blas_solver(b.dtype)(1, a, b, side=not left_side, **settings)
 
     def shapes(self, a, b, *, left_side, **params):
         if a[0] != a[1]:
