@@ -72,7 +72,7 @@ class LU(Factorization):
 def eliminated(x):
     """-> L and U in one matrix, exchanged rows: Gauss, with the largest pivot of each column."""
     *batch, m, n = x.shape
-    a = np.array(x).reshape(-1, m, n)
+    a = np.array(x).reshape(np.prod(batch, dtype=int), m, n)
     every, pivots = np.arange(len(a)), np.zeros((len(a), min(m, n)), INDEX)
     for j in range(min(m, n)):
         column = a[:, j:, j]
@@ -91,7 +91,7 @@ def eliminated(x):
 def permutation_of(pivots, size):
     """The order of rows after row i was exchanged with row pivots[i], for each i in turn."""
     *batch, k = pivots.shape
-    pivots = pivots.reshape(-1, k)
+    pivots = pivots.reshape(np.prod(batch, dtype=int), k)
     order = np.tile(np.arange(size, dtype=INDEX), (len(pivots), 1))
     every = np.arange(len(pivots))
     for i in range(k):
