@@ -24,6 +24,7 @@ from tinyjax.tree_util import (
     keystr,
     tree_flatten,
     tree_flatten_with_path,
+    tree_structure,
     tree_unflatten,
 )
 from tinyjax.util import spread, take
@@ -57,10 +58,10 @@ def jvp(fun, primals, tangents, has_aux=False):
     check_callable(fun, "jvp")
     leaves, in_tree = tree_flatten(tuple(primals))
     tangent_leaves, tangent_tree = tree_flatten(tuple(tangents))
-    if in_tree != tangent_tree:
+    if in_tree != tangent_tree or isinstance(primals, list) != isinstance(tangents, list):
         raise TypeError(
             "primal and tangent arguments to jax.jvp must have the same tree structure; primals "
-            f"have {in_tree} whereas tangents have {tangent_tree}."
+            f"have {tree_structure(primals)} whereas tangents have {tree_structure(tangents)}."
         )
     xs = lift_args(leaves, fun_name(fun))
     ts = [check_tangent(x, t, i) for i, (x, t) in enumerate(zip(xs, tangent_leaves))]

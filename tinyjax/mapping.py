@@ -53,6 +53,11 @@ def vmap(
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun!r}: vmap takes a function.")
     in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+    if not isinstance(in_axes, (tuple, int, type(None))):
+        raise TypeError(
+            "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
+            f"positional arguments passed to the function, but got {in_axes}."
+        )
     check_axes_type(in_axes, "in_axes")
     check_axes_type(out_axes, "out_axes")
 

@@ -206,6 +206,12 @@ def checkpoint(
     named = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
 
     def checkpointed(*args, **kwargs):
+        if not all(-len(args) <= n < len(args) for n in static):
+            raise ValueError(
+                "the `static_argnums` argument to `jax.checkpoint` / `jax.remat` can only take "
+                "integer values greater than or equal to `-len(args)` and less than `len(args)`, "
+                f"but got {static}, while `len(args)` = {len(args)}"
+            )
         fixed = {n % len(args) for n in static}
         fixed_kwargs = {k: v for k, v in kwargs.items() if k in named}
         kwargs = {k: v for k, v in kwargs.items() if k not in named}

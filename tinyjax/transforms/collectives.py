@@ -17,6 +17,7 @@ class Collective(Primitive):
     """Reduce over named axes: local is the reduction over an array axis."""
 
     collective = True
+    printed = {"axis_index_groups": None}
 
     def __init__(self, name, local):
         self.name, self.local = name, local
