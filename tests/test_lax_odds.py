@@ -224,20 +224,30 @@ def test_options():
     same(lambda w: w.lax.mul(np.int8(100), np.int8(3), out_dtype=np.int32))
 
 
-def test_functions_by_platform_and_name():
+def test_functions_by_platform():
     same(lambda w: w.lax.platform_dependent(2.0, cpu=lambda x: x + 1, default=lambda x: x))
     same(lambda w: w.lax.platform_dependent(2.0, tpu=lambda x: x + 1, default=lambda x: x))
     same_error(lambda w: w.lax.platform_dependent(2.0, cpu=3), "callable")
     same_error(lambda w: w.lax.platform_dependent(2.0, gpu=lambda x: x), "cuda")
 
-    def tangent(world):
-        @functools.partial(world.lax.composite, name="my.tangent")
-        def f(x, /, *, scale):
-            return world.lax.sin(x) / world.lax.cos(x) * scale
 
-        return f(np.float32(0.5), scale=2.0), world.jit(f, static_argnames="scale")(0.5, scale=1.0)
+def test_composite():
+    def named(world):
+        @functools.partial(world.lax.composite, name="my.add", version=2)
+        def f(x, y, /, *, scale=1.0, mode=None):
+            return world.numpy.sin(x) * scale + y, y
 
-    same(tangent)
+        return f
+
+    a = x(3)
+    same(lambda w: named(w)(a, a, scale=2.0))
+    same(lambda w: w.jit(named(w))(a, a))
+    printed(lambda w: lambda a: named(w)(a, a, scale=3.0, mode="b"), a)
+    printed(lambda w: lambda a: w.lax.composite(lambda b: b + w.numpy.asarray(x(3)), "c")(a), a)
+    same_error(lambda w: w.jvp(named(w), (a, a), (a, a)), "jvp rule")
+    same_error(lambda w: w.vmap(named(w))(a, a), "batching")
+    same_error(lambda w: w.jit(lambda s: named(w)(a, a, scale=s))(1.0), "attribute")
+    same_error(lambda w: w.jit(lambda s: w.lax.composite(lambda b: b + s, "c")(a))(1.0), "constant")
 
 
 # collectives; another sentinel for a default; any arguments in the oracle

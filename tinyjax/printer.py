@@ -230,7 +230,8 @@ class JaxprPrinter:
             self.names.suggest(zip(inner.outvars, eqn.outvars))
         left = (self.row(self.binder, eqn.outvars), " = ") if eqn.outvars else ""
         pairs = eqn.primitive.shown_params(eqn.params)
-        pairs = sorted(pairs, key=lambda pair: pair[0] != "name")  # a name comes first
+        # a name comes first, but that of a composite
+        pairs = sorted(pairs, key=lambda p: p[0] != "name" or eqn.primitive.name == "composite")
         return left, eqn.primitive.name, self.params(pairs), " ", self.row(self.atom, eqn.invars)
 
     def jaxpr(self, jaxpr):

@@ -42,6 +42,7 @@ def prepare(jaxpr):
 CALLS = {
     "jit": "jaxpr",
     "closed_call": "jaxpr",
+    "composite": "jaxpr",
     "custom_jvp_call": "call_jaxpr",
     "custom_vjp_call": "call_jaxpr",
     "custom_vmap_call": "call",

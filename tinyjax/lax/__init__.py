@@ -12,7 +12,6 @@ from tinyjax.lax.odds import (
     Tolerance,
     after_all,
     broadcast_like,
-    composite,
     create_token,
     dce_sink,
     dce_sink_p,
@@ -373,6 +372,7 @@ from tinyjax.transforms.collectives import (
     psum,
     psum_p,
 )
+from tinyjax.transforms.composite import composite
 from tinyjax.transforms.cond import (
     cond,
     cond_p,

@@ -1,7 +1,6 @@
 """Small things that jax.lax has: options that CPUs ignore, tokens, sinks, platforms, shapes."""
 
 import enum
-import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -192,28 +191,3 @@ def platform_dependent(*args, default=None, **per_platform):
             f"platform_dependent has no branch for 'cpu' and no default: {list(per_platform)}"
         )
     return function(*args)
-
-
-def composite(decomposition, name, version=0):
-    """A function that accelerators may know by a name; here it is what it is composed of.
-
-    Args:
-      decomposition: the function; its keyword arguments are attributes, and no tracers.
-      name: the name.
-      version: accepted as JAX's.
-
-    >>> from tinyjax import lax
-    >>> lax.composite(lambda x: lax.sin(x) / lax.cos(x), "my.tangent")(0.0)
-    Array(0., dtype=float32, weak_type=True)
-    """
-
-    @functools.wraps(decomposition)
-    def function(*args, **kwargs):
-        if any(isinstance(v, Tracer) for v in kwargs.values()):
-            raise TypeError(
-                f"Found a tracer as an attribute of the composite '{name}': pass it as a "
-                "positional argument."
-            )
-        return decomposition(*args, **kwargs)
-
-    return function
