@@ -230,7 +230,7 @@ NAMES = [
     f"{module}.{name}"
     for module in ("numpy", "lax")
     for name in dir(getattr(jax, module).linalg)
-    if not name.startswith("_") and name != "qdwh"
+    if not name.startswith("_")
 ]
 
 
@@ -332,3 +332,17 @@ def test_edges(name):
     for x, y in zip(got, want, strict=True):
         assert (x.dtype, x.shape) == (y.dtype, y.shape)
         np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("kind", [False, True], ids=["real", "complex"])
+@pytest.mark.parametrize("name", ["A", "R"])
+def test_qdwh(name, kind):
+    """Factors, number of steps and the verdict are the oracle's, compiled, too."""
+    x = ARGUMENTS[name, kind]
+    want = jax.lax.linalg.qdwh(x)
+    for f in (tinyjax.lax.linalg.qdwh, tinyjax.jit(tinyjax.lax.linalg.qdwh)):
+        for ours, theirs in zip(f(x), want, strict=True):
+            assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+            np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    with pytest.raises(ValueError, match="M >= N"):
+        tinyjax.lax.linalg.qdwh(ARGUMENTS["W", kind])

@@ -1,5 +1,6 @@
 """The names of jax.lax.linalg."""
 
+from tinyjax.lax.polar import qdwh
 from tinyjax.primitives.banded import (
     symmetric_product,
     symmetric_product_p,
@@ -66,6 +67,7 @@ __all__ = [
     "lu_pivots_to_permutation_p",
     "ormqr",
     "ormqr_p",
+    "qdwh",
     "qr",
     "qr_p",
     "schur",
