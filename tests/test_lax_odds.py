@@ -145,6 +145,27 @@ def test_errors_of_ragged_dot():
     same_error(lambda w: w.lax.ragged_dot(a, b, np.int32([[1, 2, 3]])), "shape")
 
 
+def test_scaled_dot():
+    a, b = x(3, 8), x(8, 2)
+    cases = [
+        ((a, b), {}),
+        ((a, b), {"lhs_scale": x(3, 2)}),
+        ((a, b), {"lhs_scale": x(3, 4), "rhs_scale": x(1, 2), "preferred_element_type": "float32"}),
+        ((x(2, 3, 4), x(2, 4, 5)), {"rhs_scale": x(2, 2, 5)}),
+        ((a, x(2, 8)), {"dimension_numbers": (((1,), (1,)), ((), ())), "rhs_scale": x(2, 2)}),
+    ]
+    for args, settings in cases:
+        out = [np.asarray(w.lax.scaled_dot(*args, **settings)) for w in (tinyjax, jax)]
+        assert out[0].dtype == out[1].dtype
+        np.testing.assert_allclose(*[o.astype(np.float32) for o in out], rtol=2e-2, atol=1e-1)
+    run = lambda *args, **settings: lambda w: w.lax.scaled_dot(*args, **settings)
+    same_error(run(a, b, lhs_scale=x(3, 3)), "divisible")
+    same_error(run(a, b, lhs_scale=x(3, 8)), "at least 2")
+    same_error(run(a, b, lhs_scale=x(2, 4)), "scale dim")
+    same_error(run(a, x(7, 2)), "contracting dim")
+    same_error(run(x(3), x(3)), "rank")
+
+
 # ---- the rest -----------------------------------------------------------------------------------
 
 

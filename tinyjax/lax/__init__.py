@@ -21,6 +21,7 @@ from tinyjax.lax.odds import (
 )
 from tinyjax.lax.patches import conv_general_dilated_local, conv_general_dilated_patches
 from tinyjax.lax.ragged import RaggedDotDimensionNumbers, ragged_dot, ragged_dot_general
+from tinyjax.lax.scaled import scaled_dot
 from tinyjax.mapping import map
 from tinyjax.primitives.approximate import approx_max_k, approx_min_k, approx_top_k_p
 from tinyjax.primitives.arithmetic import (
