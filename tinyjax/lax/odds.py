@@ -21,8 +21,6 @@ Axes = Sequence[int]
 DotDimensionNumbers = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
 #: What conv_general_dilated takes for dimension_numbers.
 ConvGeneralDilatedDimensionNumbers = None | ConvDimensionNumbers | tuple[str, str, str]
-#: What products take for precision.
-PrecisionLike = None | str | Precision | tuple[str, str] | tuple[Precision, Precision]
 
 
 class DotAlgorithm(NamedTuple):
@@ -43,7 +41,11 @@ class DotAlgorithm(NamedTuple):
     allow_imprecise_accumulation: bool = False
 
 
-PrecisionLike = PrecisionLike | DotAlgorithm | DotAlgorithmPreset
+OnePrecision = str | Precision
+#: What products take for precision.
+PrecisionLike = (
+    None | OnePrecision | tuple[OnePrecision, OnePrecision] | DotAlgorithm | DotAlgorithmPreset
+)
 
 
 class AccuracyMode(enum.Enum):
