@@ -162,4 +162,6 @@ def test_reads_as_in_jax(name):
 if __name__ == "__main__":
     for topic in sys.argv[1:] or NAMES:
         report = compare(topic)
-        print("\n\n".join([*report, f"{topic}: {len(cells(topic))} cells, {len(report)} differences"]))
+        print(
+            "\n\n".join([*report, f"{topic}: {len(cells(topic))} cells, {len(report)} differences"])
+        )

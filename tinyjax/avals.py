@@ -56,9 +56,11 @@ class ShapedArray:
         name = dtypes.short_name(self.dtype) if short_dtypes else self.dtype.name
         return f"{name}[{','.join(map(str, self.shape))}]"
 
+    def __str__(self):
+        return "~" * self.weak_type + self.str_short()
+
     def __repr__(self):
-        weak = ", weak_type=True" if self.weak_type else ""
-        return f"ShapedArray({self.str_short()}{weak})"
+        return f"ShapedArray({self.str_short()}{', weak_type=True' * self.weak_type})"
 
 
 class Value:

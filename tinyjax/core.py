@@ -400,7 +400,7 @@ class StageTracer(Tracer):
         return self.trace.describe(self)
 
     def __repr__(self):
-        return f"JitTracer({'~' if self.weak_type else ''}{self.aval.str_short()})"
+        return f"JitTracer({self.aval})"
 
 
 class StageTrace(Trace):
@@ -462,9 +462,8 @@ class StageTrace(Trace):
         """
         outvars = [self.atom(o) for o in outs]
         self.alive = False
-        captured = list(self.captured.values())
-        free = [(v, x) for v, x in captured if hoist or isinstance(x, Tracer)]
-        kept = [(v, x) for v, x in captured if not (hoist or isinstance(x, Tracer))]
+        free = [(v, x) for v, x in self.captured.values() if hoist or isinstance(x, Tracer)]
+        kept = [(v, x) for v, x in self.captured.values() if not (hoist or isinstance(x, Tracer))]
         invars = [v for v, _ in free] + self.invars
         jaxpr = Jaxpr(invars, self.eqns, outvars, [v for v, _ in kept], [x for _, x in kept])
         return jaxpr, [x for _, x in free]

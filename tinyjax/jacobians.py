@@ -4,10 +4,14 @@ import functools
 
 import numpy as np
 
-from tinyjax.array import Array, lift
+from tinyjax import dtypes
+from tinyjax.array import lift
 from tinyjax.autodiff import check_argnums, check_callable, jvp, resolve_argnum, vjp
 from tinyjax.mapping import vmap
-from tinyjax.primitives.linear import convert, reshape
+from tinyjax.primitives.creation import broadcasted_iota
+from tinyjax.primitives.elementwise import add, const, eq
+from tinyjax.primitives.linear import convert, convert_element_type_p, reshape
+from tinyjax.primitives.shaping import split
 from tinyjax.transforms.ad import is_inexact
 from tinyjax.transforms.flat import wraps
 from tinyjax.tree_util import tree_flatten, tree_map, tree_structure, tree_unflatten
@@ -144,24 +148,24 @@ def check_jacobian_output(leaf, holomorphic):
 
 def standard_basis(tree):
     """Unit vectors of a pytree, stacked along a new first axis of each leaf."""
-    leaves, treedef = tree_flatten(tree)
-    leaves = list(map(lift, leaves))
-    total, start, parts = sum(x.size for x in leaves), 0, []
-    for x in leaves:
-        block = np.zeros((total, x.size), x.dtype)
-        block[start : start + x.size] = np.eye(x.size, dtype=x.dtype)
-        parts.append(Array(block.reshape(total, *x.shape), x.weak_type))
-        start += x.size
-    return tree_unflatten(treedef, parts)
+    leaves = list(map(lift, tree_flatten(tree)[0]))
+    total = sum(x.size for x in leaves)
+    rows, columns = [broadcasted_iota(np.int32, (total, total), i) for i in (0, 1)]
+    identity = eq(add(rows, const(rows, 0)), columns)
+    identity = convert(identity, dtypes.result_type(*leaves) if leaves else np.float32)
+    return split_axis(tree, identity, 1, cast)
 
 
-def split_axis(tree, arr, axis):
+def cast(x, like):
+    """x at the dtype and weak type of another value; JAX records this even if it changes nothing."""
+    return convert_element_type_p.bind(x, new_dtype=like.dtype, weak_type=like.weak_type)
+
+
+def split_axis(tree, arr, axis, finish=lambda part, leaf: part):
     """Cut the axis that standard_basis made into pieces shaped as the leaves of tree."""
     leaves, treedef = tree_flatten(tree)
-    axis, start, parts = axis % arr.ndim, 0, []
-    for x in map(lift, leaves):
-        index = (slice(None),) * axis + (slice(start, start + x.size),)
-        shape = (*arr.shape[:axis], *x.shape, *arr.shape[axis + 1 :])
-        parts.append(reshape(arr[index] if x.size != arr.shape[axis] else arr, shape))
-        start += x.size
-    return tree_unflatten(treedef, parts)
+    leaves, axis = list(map(lift, leaves)), axis % arr.ndim
+    before, after = arr.shape[:axis], arr.shape[axis + 1 :]
+    parts = split(arr, [np.prod(x.shape, dtype=np.int64) for x in leaves], axis) if leaves else []
+    pieces = [finish(reshape(p, (*before, *x.shape, *after)), x) for p, x in zip(parts, leaves)]
+    return tree_unflatten(treedef, pieces)

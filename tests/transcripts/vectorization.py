@@ -96,7 +96,7 @@ jax.vmap(lambda a: a)(1.0)
 jax.vmap(lambda a, b: a + b, in_axes=(0,))(jnp.arange(3), jnp.arange(3))
 
 # %%
-# raises ValueError: out_axes is None
+# raises ValueError: out_axes
 jax.vmap(lambda a: a, out_axes=None)(jnp.arange(3))
 
 # %%

@@ -253,8 +253,10 @@ class Planner:
         wanted = set(self.whole)
         moved = {v for eqn in eqns if is_move(eqn) for v in eqn.outvars}
         wanted.update(v for eqn in eqns if is_reduction(eqn) for v in joined(eqn, eqns))
-        for eqn in eqns:
-            if self.needs_arrays(eqn):
+        for eqn in reversed(eqns):
+            # what moves elements to several results is NumPy's work if one of them must be there
+            several = len(eqn.outvars) > 1 and is_move(eqn)
+            if self.needs_arrays(eqn) or several and any(v in wanted for v in eqn.outvars):
                 whole = read_whole(eqn, self.loopable, moved)
                 wanted.update(v for v in whole if not isinstance(v, Literal))
         self.inner = {v for eqn in eqns for v in eqn.outvars}

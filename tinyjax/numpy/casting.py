@@ -1,5 +1,7 @@
 """astype."""
 
+import warnings
+
 import numpy as np
 
 from tinyjax import dtypes, lax
@@ -28,5 +30,12 @@ def astype(x, dtype, /, *, copy=False, device=None):
         dtype = dtypes.check_user_dtype_supported(dtype, "astype")
     if x.dtype.kind == "c" and dtype == np.bool_:
         x = lax.ne(x, const(x, 0))
+    elif x.dtype.kind == "c" and dtype.kind in "iuf":
+        warnings.warn(
+            "Casting from complex to real dtypes will soon raise a ValueError. Please first use "
+            "jnp.real or jnp.imag to take the real/imaginary component of your input.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
     out = convert(x, dtype)
     return lax.copy_p.bind(out) if copy else out

@@ -101,13 +101,12 @@ def from_sequence(sequence, dtype):
         dtype = common_dtype(leaves)
     if not any(isinstance(x, Value) or hasattr(x, "__jax_array__") for x in leaves):
         return lift(np.asarray(sequence, dtype))
-    parts = [array(x, dtype, copy=False) for x in sequence]
-    shapes = {p.shape for p in parts}
+    parts = [lax.expand_dims(array(x, dtype, copy=False), (0,)) for x in sequence]
+    shapes = {p.shape[1:] for p in parts}
     if len(shapes) > 1:
         raise TypeError(
             f"jnp.array: the elements of a list must have one shape, got {sorted(shapes)}"
         )
-    parts = [lax.expand_dims(p, (0,)) for p in parts]
     while len(parts) > 16:  # as a tree: shorter programs than one wide concatenation
         parts = [lax.concatenate(parts[i : i + 16], 0) for i in range(0, len(parts), 16)]
     return lax.concatenate(parts, 0)
@@ -143,7 +142,10 @@ def from_buffer(object, dtype):
     """Anything else that NumPy turns into an array of numbers."""
     out = np.asarray(object)
     if out.dtype.kind in "OSU":
-        raise TypeError(f"Unexpected input type for array: {type(object)}")
+        raise TypeError(
+            f"Value {object!r} with dtype {out.dtype} is not a valid JAX array type. Only arrays of "
+            "numeric types are supported by JAX."
+        )
     return lift(out if dtype is None else out.astype(dtype))
 
 

@@ -227,7 +227,7 @@ def cut(name, ary, indices_or_sections, axis):
         if rest and name != "array_split":
             raise ValueError(f"array split does not result in an equal division: rest is {rest}")
         sizes = [part + 1] * rest + [part] * (parts - rest)
-    return list(lax.split(ary, [int(s) for s in sizes], axis=axis))
+    return list(lax.split(ary, list(map(np.int64, sizes)), axis=axis))
 
 
 # ---- repeated -----------------------------------------------------------------------------------

@@ -41,8 +41,12 @@ class AddAny(Primitive):
         return [ct if isinstance(v, Undef) else None for v in (x, y)]
 
     def batch(self, axis, vals, dims, /):
-        vals, dim = align(axis, vals, dims)
-        return self.bind(*vals), dim
+        (x, y), (d, e) = vals, dims
+        if d is None or e is None:
+            vals, e = align(axis, vals, dims)
+        else:
+            vals = moveaxis(x, d, e), y
+        return self.bind(*vals), e
 
 
 class ConvertElementType(LinearOp):
@@ -100,7 +104,7 @@ class BroadcastInDim(LinearOp):
 
     def batch(self, axis, vals, dims, /, *, shape, broadcast_dimensions):
         x = to_front(vals[0], dims[0])
-        inner = (0, *[d + 1 for d in broadcast_dimensions])
+        inner = (0, *map(np.int64, np.add(broadcast_dimensions, 1)))  # jaxprs show JAX's np.int64
         return self.bind(x, shape=(axis.size, *shape), broadcast_dimensions=inner), 0
 
 
@@ -174,7 +178,7 @@ class ReduceSum(LinearOp):
 
     def batch(self, axis, vals, dims, /, *, axes):
         d = dims[0]
-        axes = tuple(a + (a >= d) for a in axes)
+        axes = tuple(np.int64(a + (a >= d)) for a in axes)
         return self.bind(vals[0], axes=axes), d - sum(a < d for a in axes)
 
 
@@ -448,9 +452,16 @@ def to_front(x, dim):
     return x if dim is None else moveaxis(x, dim, 0)
 
 
+def new_front(x, size):
+    """x with a new axis in front, as batching rules make it: JAX counts with np.int64 there."""
+    x = lift(x)
+    dims = tuple(np.arange(1, x.ndim + 1))
+    return broadcast_in_dim_p.bind(x, shape=(size, *x.shape), broadcast_dimensions=dims)
+
+
 def batched_front(axis, x, dim):
     """x with its batch axis in front, made by broadcasting if it has none."""
-    return broadcast(x, (axis.size,)) if dim is None else moveaxis(x, dim, 0)
+    return new_front(x, axis.size) if dim is None else moveaxis(x, dim, 0)
 
 
 def align(axis, vals, dims):

@@ -125,7 +125,7 @@ class ArgExtreme(Primitive):
 
     def type(self, x, *, axes, index_dtype):
         shape = [n for i, n in enumerate(x.shape) if i not in axes]
-        return ShapedArray(shape, index_dtype, x.weak_type)
+        return ShapedArray(shape, index_dtype)
 
     def linearize(self, nz, x, **params):
         ans = self.bind(x, **params)
@@ -133,7 +133,7 @@ class ArgExtreme(Primitive):
 
     def batch(self, axis, vals, dims, /, *, axes, index_dtype):
         d = dims[0]
-        inner = axes[0] + (axes[0] >= d)
+        inner = np.int64(axes[0] + (axes[0] >= d))
         out = self.bind(vals[0], axes=(inner,), index_dtype=index_dtype)
         return out, d - (inner < d)
 

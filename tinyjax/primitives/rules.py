@@ -2,6 +2,8 @@
 
 from functools import reduce
 
+import numpy as np
+
 from tinyjax import dtypes
 from tinyjax.avals import ShapedArray
 from tinyjax.core import Primitive, Undef, Zero, nonzero
@@ -10,6 +12,7 @@ from tinyjax.primitives.linear import (
     broadcast_in_dim,
     expand_dims,
     moveaxis,
+    new_front,
     reshape,
     unbroadcast,
 )
@@ -136,7 +139,7 @@ def kind_names(kinds):
 
 def unit_front(x, dim):
     """The batch axis in front; an axis of size 1, which stretches, if there is none."""
-    return expand_dims(x, (0,)) if dim is None else moveaxis(x, dim, 0)
+    return new_front(x, 1) if dim is None else moveaxis(x, dim, 0)
 
 
 def spread_tangent(t, aval):
@@ -185,5 +188,5 @@ class Reduction(Primitive):
 
     def batch(self, axis, vals, dims, /, *, axes, **params):
         d = dims[0]
-        axes = tuple(a + (a >= d) for a in axes)
+        axes = tuple(np.int64(a + (a >= d)) for a in axes)  # jaxprs show JAX's np.int64
         return self.bind(vals[0], axes=axes, **params), d - sum(a < d for a in axes)

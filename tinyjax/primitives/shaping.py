@@ -384,7 +384,9 @@ def split(operand, sizes, axis=0):
     """
     operand = lift(operand)
     axis = canonicalize_axis(axis, operand.ndim)
-    sizes = tuple(map(operator.index, sizes))
+    for n in sizes:
+        operator.index(n)  # raises; they stay what they are, as jaxprs show
+    sizes = tuple(sizes)
     split_p.type(operand.aval, sizes=sizes, axis=axis)
     return split_p.bind(operand, sizes=sizes, axis=axis)
 

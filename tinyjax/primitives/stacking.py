@@ -9,11 +9,12 @@ from tinyjax.avals import ShapedArray
 from tinyjax.core import Undef
 from tinyjax.primitives.linear import (
     LinearOp,
-    batched_front,
+    broadcast,
     canonicalize_axis,
     instantiate,
     reduce_sum,
     reshape,
+    to_front,
 )
 from tinyjax.primitives.shaping import (
     LinearMany,
@@ -53,7 +54,8 @@ class Stack(LinearMany):
         d = dims[0]
         if d is not None and all(e == d for e in dims):
             return self.bind(*vals, axis=axis + (axis > d)), d + (axis <= d)
-        xs = [batched_front(axis_data, x, e) for x, e in zip(vals, dims)]
+        size = (axis_data.size,)
+        xs = [to_front(broadcast(x, size) if e is None else x, e) for x, e in zip(vals, dims)]
         return self.bind(*xs, axis=axis + 1), 0
 
 

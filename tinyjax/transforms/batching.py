@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from tinyjax.array import lift
 from tinyjax.avals import ShapedArray
 from tinyjax.core import Trace, Tracer, active, current_trace
-from tinyjax.primitives.linear import broadcast, moveaxis
+from tinyjax.primitives.linear import moveaxis, new_front
 from tinyjax.util import unzip2
 
 
@@ -93,7 +93,7 @@ def move_to(axis, val, dim, want):
             f"axis {want} is out of bounds for array of dimension {ndim}: out_axes counts the axes "
             "of the result, the mapped one included."
         )
-    full = broadcast(val, (axis.size,)) if dim is None else val
+    full = new_front(val, axis.size) if dim is None else val
     return moveaxis(full, dim or 0, want % ndim)
 
 

@@ -110,8 +110,8 @@ class Checkpoint(Call):
 
     def linearize(self, nz, *xs, jaxpr, policy, **params):
         forward, push_jaxpr, out_nz = checkpoint_parts(jaxpr, tuple(nz), policy)
-        outs = self.bind(*xs, jaxpr=forward, policy=policy, **params)
-        outs, kept = split_list(outs, len(out_nz))
+        outs, kept = split_list(run(forward, *xs), len(out_nz))
+        params["differentiated"] = True
 
         def push(*ts):
             again = self.bind(*xs, *kept, *take(ts, nz), jaxpr=push_jaxpr, policy=policy, **params)
@@ -155,7 +155,7 @@ def run_rest(jaxpr, xs, known):
         return atom.array if isinstance(atom, Literal) else env[atom]
 
     for eqn in jaxpr.eqns:
-        if not all(v in known for v in eqn.outvars):
+        if eqn.effectful or not all(v in known for v in eqn.outvars):
             out = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
             env |= dict(zip(eqn.outvars, out if eqn.primitive.multi else [out])) | known
     return list(map(read, jaxpr.outvars))

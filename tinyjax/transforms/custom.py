@@ -6,6 +6,7 @@ calls bwd. Functions are run, not staged, unless the current trace stages. vmap 
 the tag of its trace, so that values they close over take part.
 """
 
+import functools
 import inspect
 
 from tinyjax import errors
@@ -17,7 +18,13 @@ from tinyjax.transforms.batching import move_to, vmap_flat
 from tinyjax.transforms.call import Higher, masks
 from tinyjax.transforms.flat import fun_name, lift_args, wraps
 from tinyjax.transforms.stage import prune_captured, stage, stage_closed
-from tinyjax.tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_unflatten
+from tinyjax.tree_util import (
+    broadcast_prefix,
+    tree_flatten,
+    tree_leaves,
+    tree_map,
+    tree_unflatten,
+)
 from tinyjax.util import spread, take
 
 # ---- cards --------------------------------------------------------------------------------------

@@ -14,9 +14,9 @@ from tinyjax.core import Literal, Tracer, Undef, Zero, memo, run
 from tinyjax.errors import ConcretizationTypeError
 from tinyjax.primitives.linear import (
     add_tangents,
-    broadcast,
     instantiate,
     moveaxis,
+    new_front,
     zeros,
 )
 from tinyjax.primitives.slicing import index_in_dim
@@ -285,7 +285,7 @@ class Scan(Loop):
         carry = fixpoint(lambda k: [d == 0 for d in batched_for(k)[1][:num_carry]], carry)
         for i, is_batched in enumerate(carry, num_consts):
             if is_batched and not batched[i]:
-                vals[i] = broadcast(vals[i], (axis.size,))
+                vals[i] = new_front(vals[i], axis.size)
         body, out_dims = batched_for(carry)
         outs = self.bind(*vals, jaxpr=body, num_carry=num_carry, num_consts=num_consts, **params)
         return outs, [d if d is None or i < num_carry else 1 for i, d in enumerate(out_dims)]
