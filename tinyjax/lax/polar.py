@@ -78,6 +78,13 @@ def qdwh(x, *, is_hermitian=False, max_iterations=None, eps=None, dynamic_shape=
 
     Nakatsukasa, Bai and Gygi, "Optimizing Halley's iteration for computing the matrix polar
     decomposition" (2010).
+
+    >>> import numpy as np
+    >>> from tinyjax import lax
+    >>> u, h, steps, converged = lax.linalg.qdwh(np.diag(np.float32([2, 3])))
+    >>> print(np.round(h), converged)
+    [[2. 0.]
+     [0. 3.]] True
     """
     x = lift(x)
     most = 10 if max_iterations is None else int(max_iterations)

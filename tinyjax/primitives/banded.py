@@ -172,6 +172,13 @@ def symmetric_product(a_matrix, c_matrix, *, alpha=1.0, beta=0.0, symmetrize_out
       a_matrix: matrices [..., m, n]; c_matrix: symmetric matrices [..., m, m].
       alpha, beta: numbers.
       symmetrize_output: copy the lower triangle of the result into the upper one.
+
+    >>> import numpy as np
+    >>> from tinyjax import lax
+    >>> a, c = np.ones((2, 3), "float32"), np.eye(2, dtype="float32")
+    >>> lax.linalg.symmetric_product(a, c, beta=1.0)
+    Array([[4., 3.],
+           [3., 4.]], dtype=float32)
     """
     a, c = lift(a_matrix), lift(c_matrix)
     out = symmetric_product_p(a, c, alpha=alpha, beta=beta)

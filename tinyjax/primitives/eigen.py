@@ -126,6 +126,12 @@ def eigh(x, *, lower=True, symmetrize_input=True, sort_eigenvalues=True, subset_
 
     Raises ValueError for matrices that are not square, NotImplementedError for a subset and for the
     methods of other devices.
+
+    >>> import numpy as np
+    >>> from tinyjax import lax
+    >>> v, w = lax.linalg.eigh(np.diag(np.float32([3, 1])))
+    >>> w
+    Array([1., 3.], dtype=float32)
     """
     x = lift(x)
     check_implementation(implementation)
@@ -239,6 +245,12 @@ def eig(x, *, compute_left_eigenvectors=True, compute_right_eigenvectors=True,
       enable_eigvec_derivs: allow derivatives of eigenvectors, which exist only if all eigenvalues
         are distinct and no eigenvector has two components tied for largest magnitude.
       implementation, use_magma: accepted as JAX's; they are for GPUs.
+
+    >>> import numpy as np
+    >>> from tinyjax import lax
+    >>> w, left, right = lax.linalg.eig(np.diag(np.float32([1, 3])))
+    >>> w
+    Array([1.+0.j, 3.+0.j], dtype=complex64)
     """
     if use_magma is not None:
         warnings.warn(
@@ -287,6 +299,13 @@ def schur(x, *, compute_schur_vectors=True, sort_eig_vals=False, select_callable
       x: matrices [..., n, n].
       compute_schur_vectors: whether to return Q.
       sort_eig_vals, select_callable: accepted as JAX's; unused there, too.
+
+    >>> import numpy as np
+    >>> from tinyjax import lax
+    >>> t, q = lax.linalg.schur(np.float32([[1, 2], [0, 3]]))
+    >>> t
+    Array([[1., 2.],
+           [0., 3.]], dtype=float32)
     """
     return schur_p(
         x,

@@ -323,5 +323,11 @@ def qr(x, *, pivoting=False, full_matrices=True, use_magma=None):
         their order p, for x[:, p] = Q @ R.
       full_matrices: whether Q is square.
       use_magma: accepted as JAX's; it is for GPUs.
+
+    >>> import numpy as np
+    >>> from tinyjax import lax
+    >>> q, r, p = lax.linalg.qr(np.float32([[1, 0], [0, 2]]), pivoting=True)
+    >>> p
+    Array([1, 0], dtype=int32)
     """
     return tuple(qr_p(x, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma))

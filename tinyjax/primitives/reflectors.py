@@ -106,6 +106,13 @@ def hessenberg(a):
     Args:
       a: matrices [..., n, n]. In the first result, what lies below the first subdiagonal belongs to
         the reflectors.
+
+    >>> import numpy as np
+    >>> from tinyjax import lax
+    >>> h, taus = lax.linalg.hessenberg(np.float32([[1, 2], [3, 4]]))
+    >>> h
+    Array([[1., 2.],
+           [3., 4.]], dtype=float32)
     """
     return hessenberg_p(a)
 
@@ -116,6 +123,12 @@ def householder_product(a, taus):
     Args:
       a: matrices [..., m, n], m >= n, with the vectors of the reflectors below the diagonal.
       taus: their factors [..., k], k <= n.
+
+    >>> import numpy as np
+    >>> from tinyjax import lax
+    >>> lax.linalg.householder_product(np.zeros((2, 2), "float32"), np.float32([2, 0]))
+    Array([[-1.,  0.],
+           [-0.,  1.]], dtype=float32)
     """
     return householder_product_p(a, taus)
 
@@ -129,6 +142,13 @@ def ormqr(a, taus, c, *, left=True, transpose=False):
       c: matrices.
       left: Q @ c rather than c @ Q.
       transpose: take Q^H for Q.
+
+    >>> import numpy as np
+    >>> from tinyjax import lax
+    >>> h, taus, c = np.zeros((2, 2), "float32"), np.float32([2, 0]), np.ones((2, 1), "float32")
+    >>> lax.linalg.ormqr(h, taus, c)
+    Array([[-1.],
+           [ 1.]], dtype=float32)
     """
     return ormqr_p(a, taus, c, left=left, transpose=transpose)
 
@@ -138,5 +158,11 @@ def tridiagonal(a, *, lower=True):
 
     Args:
       a: matrices [..., n, n]; lower: which triangle counts.
+
+    >>> import numpy as np
+    >>> from tinyjax import lax
+    >>> _, d, e, _ = lax.linalg.tridiagonal(np.float32([[1, 2], [2, 3]]))
+    >>> d
+    Array([1., 3.], dtype=float32)
     """
     return tridiagonal_p(a, lower=lower)

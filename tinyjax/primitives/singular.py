@@ -158,6 +158,12 @@ def svd(x, *, full_matrices=True, compute_uv=True, subset_by_index=None, algorit
       compute_uv: False returns only s.
       subset_by_index: (start, end) of the singular values wanted; on a CPU all must be.
       algorithm: None or an SvdAlgorithm; JACOBI and POLAR are for other devices.
+
+    >>> import numpy as np
+    >>> from tinyjax import lax
+    >>> u, s, vh = lax.linalg.svd(np.float32([[0, 2], [1, 0]]))
+    >>> s
+    Array([2., 1.], dtype=float32)
     """
     subset = None if subset_by_index is None else tuple(subset_by_index)
     outs = svd_p(

@@ -252,5 +252,11 @@ def cholesky_update(r_matrix, w_vector):
 
     Args:
       r_matrix: upper triangular matrices [..., n, n]; w_vector: vectors [..., n].
+
+    >>> import numpy as np
+    >>> from tinyjax import lax
+    >>> lax.linalg.cholesky_update(np.eye(2, dtype="float32"), np.float32([0, 0]))
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
     """
     return cholesky_update_p(r_matrix, w_vector)

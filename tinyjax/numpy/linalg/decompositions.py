@@ -62,6 +62,11 @@ def cholesky(a, *, upper=False, symmetrize_input=True):
       a: Hermitian matrices along the last two axes.
       upper: return the adjoint of L.
       symmetrize_input: take (a + a^H) / 2.
+
+    >>> import tinyjax.numpy as jnp
+    >>> jnp.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 2.0]]))
+    Array([[2., 0.],
+           [1., 1.]], dtype=float32)
     """
     a = inexact_matrix("cholesky", a)
     lower = lax.linalg.cholesky(a, symmetrize_input=symmetrize_input)
@@ -76,6 +81,11 @@ def qr(a, mode="reduced"):
       a: matrices along the last two axes.
       mode: "reduced", "complete" (Q is square), "r" (only R) or "raw" (the transpose of R with
         the reflectors above its diagonal, and their factors).
+
+    >>> import tinyjax.numpy as jnp
+    >>> q, r = jnp.linalg.qr(jnp.array([[3.0], [4.0]]))
+    >>> print(jnp.abs(r))
+    [[5.]]
     """
     a = inexact_matrix("qr", a)
     if mode == "raw":
@@ -97,6 +107,11 @@ def svd(a, full_matrices=True, compute_uv=True, hermitian=False, subset_by_index
       compute_uv: False returns only S.
       hermitian: promise that a is Hermitian.
       subset_by_index: (start, end) of the singular values wanted; on a CPU all must be.
+
+    >>> import tinyjax.numpy as jnp
+    >>> u, s, vh = jnp.linalg.svd(jnp.array([[0.0, 2.0], [1.0, 0.0]]))
+    >>> s
+    Array([2., 1.], dtype=float32)
     """
     a = inexact_matrix("svd", a)
     if hermitian:
@@ -123,19 +138,35 @@ def hermitian_svd(a, compute_uv, subset_by_index):
 
 
 def svdvals(x, /):
-    """The singular values, from the largest to the smallest."""
+    """The singular values, from the largest to the smallest.
+
+    >>> import tinyjax.numpy as jnp
+    >>> jnp.linalg.svdvals(jnp.diag(jnp.array([1.0, 3.0])))
+    Array([3., 1.], dtype=float32)
+    """
     return svd(x, compute_uv=False)
 
 
 def eig(a):
-    """-> eigenvalues and eigenvectors (columns) of square matrices; both complex."""
+    """-> eigenvalues and eigenvectors (columns) of square matrices; both complex.
+
+    >>> import tinyjax.numpy as jnp
+    >>> w, v = jnp.linalg.eig(jnp.diag(jnp.array([1.0, 3.0])))
+    >>> w
+    Array([1.+0.j, 3.+0.j], dtype=complex64)
+    """
     a = inexact_matrix("eig", a)
     return EigResult(*lax.linalg.eig(a, compute_left_eigenvectors=False))
 
 
 @subprogram
 def eigvals(a):
-    """The eigenvalues of square matrices; complex."""
+    """The eigenvalues of square matrices; complex.
+
+    >>> import tinyjax.numpy as jnp
+    >>> jnp.linalg.eigvals(jnp.diag(jnp.array([1.0, 3.0])))
+    Array([1.+0.j, 3.+0.j], dtype=complex64)
+    """
     a = inexact_matrix("eigvals", a)
     return lax.linalg.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
 
@@ -148,6 +179,11 @@ def eigh(a, UPLO=None, symmetrize_input=True):
       a: matrices along the last two axes.
       UPLO: "L" or "U": which triangle counts, if the input is not symmetrized.
       symmetrize_input: take (a + a^H) / 2.
+
+    >>> import tinyjax.numpy as jnp
+    >>> w, v = jnp.linalg.eigh(jnp.diag(jnp.array([3.0, 1.0])))
+    >>> w
+    Array([1., 3.], dtype=float32)
     """
     a = inexact_matrix("eigh", a)
     if UPLO not in (None, "L", "U"):
@@ -158,6 +194,11 @@ def eigh(a, UPLO=None, symmetrize_input=True):
 
 @subprogram(static_argnames=("UPLO", "symmetrize_input"))
 def eigvalsh(a, UPLO="L", *, symmetrize_input=True):
-    """The eigenvalues of Hermitian matrices, ascending."""
+    """The eigenvalues of Hermitian matrices, ascending.
+
+    >>> import tinyjax.numpy as jnp
+    >>> jnp.linalg.eigvalsh(jnp.diag(jnp.array([3.0, 1.0])))
+    Array([1., 3.], dtype=float32)
+    """
     a = inexact_matrix("eigvalsh", a)
     return eigh(a, UPLO, symmetrize_input=symmetrize_input).eigenvalues

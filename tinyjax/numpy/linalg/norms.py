@@ -80,7 +80,12 @@ def largest(x, axis, keepdims=False):
 
 
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
-    """The norm of vectors, as the array API has it; see norm."""
+    """The norm of vectors, as the array API has it; see norm.
+
+    >>> import tinyjax.numpy as jnp
+    >>> print(jnp.linalg.vector_norm(jnp.array([3.0, 4.0])))
+    5.0
+    """
     x = ensure_arraylike("jnp.linalg.vector_norm", x)
     settings = {"axis": axis, "keepdims": keepdims}
     if ord is None or ord == 2:
@@ -102,14 +107,24 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
 
 
 def matrix_norm(x, /, *, keepdims=False, ord="fro"):
-    """The norm of matrices along the last two axes; see norm."""
+    """The norm of matrices along the last two axes; see norm.
+
+    >>> import tinyjax.numpy as jnp
+    >>> print(jnp.linalg.matrix_norm(jnp.array([[3.0, 0.0], [0.0, 4.0]])))
+    5.0
+    """
     x = ensure_arraylike("jnp.linalg.matrix_norm", x)
     return norm(x, ord=ord, keepdims=keepdims, axis=(-2, -1))
 
 
 @subprogram(static_argnames=("hermitian",))
 def matrix_rank(M, rtol=None, *, hermitian=False, tol=None):
-    """The rank of matrices: how many singular values are above rtol."""
+    """The rank of matrices: how many singular values are above rtol.
+
+    >>> import tinyjax.numpy as jnp
+    >>> print(jnp.linalg.matrix_rank(jnp.ones((2, 2))))
+    1
+    """
     if tol is not None and rtol is not None:
         raise ValueError("matrix_rank: only one of tol or rtol may be specified.")
     rtol = tol if rtol is None else rtol

@@ -59,7 +59,13 @@ def solve(a, b):
 
 @subprogram
 def inv(a):
-    """The inverse of square matrices; to solve equations, solve is faster and more exact."""
+    """The inverse of square matrices; to solve equations, solve is faster and more exact.
+
+    >>> import tinyjax.numpy as jnp
+    >>> jnp.linalg.inv(jnp.array([[2.0, 0.0], [0.0, 4.0]]))
+    Array([[0.5 , 0.  ],
+           [0.  , 0.25]], dtype=float32)
+    """
     a = ensure_arraylike("jnp.linalg.inv", a)
     check_square("inv", a)
     return solve(a, lax.broadcast(eye(a.shape[-1], dtype=a.dtype), a.shape[:-2]))
@@ -78,6 +84,11 @@ def lstsq(a, b, rcond=None, *, numpy_resid=False):
       a: matrix; b: vector or matrix.
       rcond: singular values below this part of the largest count as zero.
       numpy_resid: return no residuals where NumPy returns none (not under jit).
+
+    >>> import tinyjax.numpy as jnp
+    >>> x, *_ = jnp.linalg.lstsq(jnp.array([[1.0], [1.0]]), jnp.array([1.0, 3.0]))
+    >>> print(jnp.round(x, 3))
+    [2.]
     """
     a, b = ensure_arraylike("jnp.linalg.lstsq", a, b)
     if numpy_resid:
@@ -130,6 +141,10 @@ def pinv(a, rtol=None, hermitian=False, *, rcond=None):
       a: matrices along the last two axes.
       rtol: singular values below this part of the largest count as zero (rcond: another name).
       hermitian: promise that a is Hermitian.
+
+    >>> import tinyjax.numpy as jnp
+    >>> print(jnp.round(jnp.linalg.pinv(jnp.array([[1.0], [1.0]])), 3))
+    [[0.5 0.5]]
     """
     if rcond is not None and rtol is not None:
         raise ValueError("pinv: only one of rtol and rcond may be specified.")
@@ -172,7 +187,13 @@ def _pinv_jvp(rtol, hermitian, primals, tangents):
 
 
 def tensorsolve(a, b, axes=None):
-    """x with tensordot(a, x, x.ndim) = b; axes: which axes of a to move to the end first."""
+    """x with tensordot(a, x, x.ndim) = b; axes: which axes of a to move to the end first.
+
+    >>> import tinyjax.numpy as jnp
+    >>> jnp.linalg.tensorsolve(2 * jnp.eye(4).reshape(2, 2, 2, 2), jnp.ones((2, 2)))
+    Array([[0.5, 0.5],
+           [0.5, 0.5]], dtype=float32)
+    """
     a, b = ensure_arraylike("tensorsolve", a, b)
     if axes is not None:
         a = moveaxis(a, axes, len(axes) * (a.ndim - 1,))
@@ -191,7 +212,12 @@ def tensorsolve(a, b, axes=None):
 
 
 def tensorinv(a, ind=2):
-    """The inverse for tensordot(a, b, ind)."""
+    """The inverse for tensordot(a, b, ind).
+
+    >>> import tinyjax.numpy as jnp
+    >>> jnp.linalg.tensorinv(jnp.eye(4).reshape(4, 2, 2), ind=1).shape
+    (2, 2, 4)
+    """
     a = ensure_arraylike("tensorinv", a)
     ind = operator.index(ind)
     if ind <= 0:
@@ -207,7 +233,13 @@ def tensorinv(a, ind=2):
 
 @subprogram(static_argnames=("n",))
 def matrix_power(a, n):
-    """The n-th power of square matrices, by squaring; negative powers invert first."""
+    """The n-th power of square matrices, by squaring; negative powers invert first.
+
+    >>> import tinyjax.numpy as jnp
+    >>> jnp.linalg.matrix_power(jnp.array([[1, 1], [0, 1]]), 5)
+    Array([[1, 5],
+           [0, 1]], dtype=int32)
+    """
     a = ensure_arraylike("jnp.linalg.matrix_power", a)
     if a.ndim < 2:
         raise TypeError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
@@ -238,6 +270,10 @@ def cond(x, p=None):
 
     Args:
       x: matrices along the last two axes; p: the norm, 2 by default.
+
+    >>> import tinyjax.numpy as jnp
+    >>> print(jnp.linalg.cond(jnp.diag(jnp.array([1.0, 4.0]))))
+    4.0
     """
     x = ensure_arraylike("cond", x)
     if x.ndim < 2:

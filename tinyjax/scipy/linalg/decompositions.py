@@ -32,6 +32,11 @@ def svd(a, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=
       full_matrices: whether U and Vh are square.
       compute_uv: False returns only s.
       overwrite_a, check_finite, lapack_driver: accepted as SciPy's; without effect.
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> linalg.svd(jnp.array([[0.0, 2.0], [1.0, 0.0]]), compute_uv=False)
+    Array([2., 1.], dtype=float32)
     """
     return _svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
 
@@ -54,6 +59,12 @@ def qr(a, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_fini
       mode: "full" (Q is square), "economic" or "r" (only R, in a tuple).
       pivoting: a[:, p] = Q @ R, where the diagonal of R does not increase in size.
       overwrite_a, lwork, check_finite: accepted as SciPy's; without effect.
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> q, r, p = linalg.qr(jnp.array([[1.0, 0.0], [0.0, 2.0]]), pivoting=True)
+    >>> p
+    Array([1, 0], dtype=int32)
     """
     return _qr(a, mode, pivoting)
 
@@ -68,6 +79,12 @@ def qr_multiply(a, c, mode="right", pivoting=False, conjugate=False, overwrite_a
       mode: "right" for c @ Q, "left" for Q @ c.
       conjugate: take the conjugate of Q.
       overwrite_a, overwrite_c: accepted as SciPy's; without effect.
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> out, r = linalg.qr_multiply(jnp.eye(2), jnp.ones((1, 2)))
+    >>> out.shape, r.shape
+    ((1, 2), (2, 2))
     """
     a, c = promote_dtypes_inexact(jnp.asarray(a), jnp.asarray(c))
     if mode not in ("right", "left"):
@@ -136,6 +153,11 @@ def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite
       eigvals_only: return no eigenvectors.
       b, eigvals: must be None; type: must be 1.
       overwrite_a, overwrite_b, turbo, check_finite: accepted as SciPy's; without effect.
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> linalg.eigh(jnp.diag(jnp.array([3.0, 1.0])), eigvals_only=True)
+    Array([1., 3.], dtype=float32)
     """
     return _eigh(a, b, lower, eigvals_only, eigvals, type)
 
@@ -150,6 +172,12 @@ def eigh_tridiagonal(d, e, *, eigvals_only=False, select="a", select_range=None,
       eigvals_only: return no eigenvectors.
       select: "a" for all, "i" for those with numbers from select_range[0] to select_range[1].
       tol, key: accepted as JAX's; without effect.
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> w = linalg.eigh_tridiagonal(jnp.zeros(2), jnp.ones(1), eigvals_only=True)
+    >>> print(jnp.round(w, 3))
+    [-1.  1.]
     """
     d, e = jnp.asarray(d), jnp.asarray(e)
     if d.dtype != e.dtype:
@@ -192,6 +220,13 @@ def schur(a, output="real"):
     Args:
       a: matrices [..., n, n] of floats or complex numbers.
       output: "real" or "complex", for real matrices.
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> t, z = linalg.schur(jnp.array([[1.0, 2.0], [0.0, 3.0]]))
+    >>> t
+    Array([[1., 2.],
+           [0., 3.]], dtype=float32)
     """
     if output not in ("real", "complex"):
         raise ValueError(
@@ -207,6 +242,13 @@ def rsf2csf(T, Z, check_finite=True):
     Args:
       T, Z: what schur returned, [..., n, n].
       check_finite: accepted as SciPy's; without effect.
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> t, z = linalg.rsf2csf(*linalg.schur(jnp.array([[0.0, -1.0], [1.0, 0.0]])))
+    >>> print(jnp.round(jnp.abs(t), 3))
+    [[1. 0.]
+     [0. 1.]]
     """
     T, Z = jnp.asarray(T), jnp.asarray(Z)
     for name, x in (("T", T), ("Z", Z)):
@@ -260,6 +302,12 @@ def hessenberg(a, *, calc_q=False, overwrite_a=False, check_finite=True):
     Args:
       a: matrices [..., n, n].
       overwrite_a, check_finite: accepted as SciPy's; without effect.
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> linalg.hessenberg(jnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    Array([[1., 2.],
+           [3., 4.]], dtype=float32)
     """
     a = jnp.asarray(a)
     n = a.shape[-1]
@@ -288,6 +336,13 @@ def polar(a, side="right", *, method="qdwh", eps=None, max_iterations=None):
       method: "qdwh" (which takes m >= n on the right, m < n on the left) or "svd"; both are
         computed from singular values here.
       eps, max_iterations: accepted as JAX's; without effect.
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> u, p = linalg.polar(jnp.array([[0.0, -2.0], [3.0, 0.0]]))
+    >>> print(jnp.abs(jnp.round(p, 3)))
+    [[3. 0.]
+     [0. 2.]]
     """
     a = jnp.asarray(a)
     if a.ndim < 2:

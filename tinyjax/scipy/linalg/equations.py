@@ -42,7 +42,14 @@ def cholesky(a, lower=False, overwrite_a=False, check_finite=True):
 
 
 def cho_factor(a, lower=False, overwrite_a=False, check_finite=True):
-    """-> the result of cholesky, lower: what cho_solve takes."""
+    """-> the result of cholesky, lower: what cho_solve takes.
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> linalg.cho_factor(jnp.array([[4.0, 2.0], [2.0, 2.0]]))
+    (Array([[2., 1.],
+           [0., 1.]], dtype=float32), False)
+    """
     return cholesky(a, lower=lower), lower
 
 
@@ -61,6 +68,12 @@ def cho_solve(c_and_lower, b, overwrite_b=False, check_finite=True):
     Args:
       c_and_lower: what cho_factor returned; b: right-hand sides [..., n] or [..., n, k].
       overwrite_b, check_finite: accepted as SciPy's; without effect.
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> factor = linalg.cho_factor(jnp.array([[4.0, 0.0], [0.0, 1.0]]))
+    >>> linalg.cho_solve(factor, jnp.array([4.0, 1.0]))
+    Array([1., 1.], dtype=float32)
     """
     c, lower = c_and_lower
     return _cho_solve(c, b, lower)
@@ -98,6 +111,12 @@ def lu_factor(a, overwrite_a=False, check_finite=True):
     Args:
       a: matrices [..., m, n]. Row i was exchanged with row pivots[i], for each i in turn.
       overwrite_a, check_finite: accepted as SciPy's; without effect.
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> both, pivots = linalg.lu_factor(jnp.array([[1.0, 2.0], [2.0, 2.0]]))
+    >>> pivots
+    Array([1, 1], dtype=int32)
     """
     (a,) = promote_dtypes_inexact(jnp.asarray(a))
     both, pivots, _ = lax.linalg.lu(a)
@@ -112,6 +131,12 @@ def lu_solve(lu_and_piv, b, trans=0, overwrite_b=False, check_finite=True):
       lu_and_piv: what lu_factor returned; b: right-hand sides [..., n] or [..., n, k].
       trans: 0 for a, 1 for its transpose, 2 for its adjoint.
       overwrite_b, check_finite: accepted as SciPy's; without effect.
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> factor = linalg.lu_factor(jnp.array([[2.0, 0.0], [0.0, 4.0]]))
+    >>> linalg.lu_solve(factor, jnp.array([2.0, 4.0]))
+    Array([1., 1.], dtype=float32)
     """
     both, pivots = lu_and_piv
     both, b = promote_dtypes_inexact(jnp.asarray(both), jnp.asarray(b))
@@ -174,7 +199,7 @@ def solve(a, b, lower=False, overwrite_a=False, overwrite_b=False, debug=False, 
 
     >>> import tinyjax.numpy as jnp
     >>> from tinyjax.scipy import linalg
-    >>> linalg.solve(jnp.array([[2.0, 0.0], [0.0, 4.0]]), jnp.array([2.0, 4.0]), assume_a="pos")
+    >>> linalg.solve(jnp.array([[4.0, 0.0], [0.0, 1.0]]), jnp.array([4.0, 1.0]), assume_a="pos")
     Array([1., 1.], dtype=float32)
     """
     if assume_a not in ASSUMPTIONS:
@@ -216,6 +241,11 @@ def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_
       lower: whether a is lower triangular.
       unit_diagonal: take ones for the diagonal.
       overwrite_b, debug, check_finite: accepted as SciPy's; without effect.
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> linalg.solve_triangular(jnp.array([[2.0, 1.0], [0.0, 1.0]]), jnp.array([3.0, 1.0]))
+    Array([1., 1.], dtype=float32)
     """
     return _solve_triangular(a, b, trans, lower, unit_diagonal)
 
@@ -239,10 +269,23 @@ def _solve_triangular(a, b, trans, lower, unit_diagonal):
 
 
 def inv(a, overwrite_a=False, check_finite=True):
-    """The inverse of square matrices; see jnp.linalg.inv."""
+    """The inverse of square matrices; see jnp.linalg.inv.
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> linalg.inv(jnp.array([[2.0, 0.0], [0.0, 4.0]]))
+    Array([[0.5 , 0.  ],
+           [0.  , 0.25]], dtype=float32)
+    """
     return linalg.inv(a)
 
 
 def det(a, overwrite_a=False, check_finite=True):
-    """The determinant of square matrices; see jnp.linalg.det."""
+    """The determinant of square matrices; see jnp.linalg.det.
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> print(linalg.det(jnp.array([[2.0, 0.0], [0.0, 4.0]])))
+    8.0
+    """
     return linalg.det(a)

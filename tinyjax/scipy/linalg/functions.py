@@ -105,6 +105,12 @@ def expm_frechet(A, E, *, method=None, compute_expm=True):
     Args:
       A, E: matrices [..., n, n].
       method: accepted as SciPy's; without effect.
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> linalg.expm_frechet(jnp.zeros((2, 2)), jnp.eye(2), compute_expm=False)
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
     """
     A, E = jnp.asarray(A), jnp.asarray(E)
     for name, x in (("A", A), ("E", E)):
@@ -130,6 +136,12 @@ def sqrtm(A, blocksize=1):
       A: matrix [n, n]; blocksize: must be 1.
 
     Bjorck and Hammarling, "A Schur method for the square root of a matrix" (1983).
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> linalg.sqrtm(jnp.diag(jnp.array([4.0, 9.0]))).real
+    Array([[2., 0.],
+           [0., 3.]], dtype=float32)
     """
     if blocksize > 1:
         raise NotImplementedError("Blocked version is not implemented yet.")
@@ -224,6 +236,13 @@ def solve_sylvester(A, B, C, *, method="schur", tol=1e-8):
       tol: if an eigenvalue of A and one of -B are as near as this, the result is nan.
 
     Bartels and Stewart, "Solution of the matrix equation AX + XB = C" (1972).
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> x = linalg.solve_sylvester(jnp.eye(2), 2 * jnp.eye(2), 3 * jnp.ones((2, 2)))
+    >>> print(jnp.round(x, 3))
+    [[1. 1.]
+     [1. 1.]]
     """
     A, B, C = promote_dtypes_inexact(jnp.asarray(A), jnp.asarray(B), jnp.asarray(C))
     m, n = C.shape[-2:]

@@ -84,6 +84,13 @@ def hankel(c, r=None):
     Args:
       c: its first column; r: its last row, zeros by default. r[0] is not looked at. Leading axes
         are batches.
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> linalg.hankel(jnp.array([1, 2, 3]))
+    Array([[1, 2, 3],
+           [2, 3, 0],
+           [3, 0, 0]], dtype=int32)
     """
     c = ensure_arraylike("hankel", c)
     r = jnp.zeros_like(c) if r is None else ensure_arraylike("hankel", r)
@@ -107,6 +114,13 @@ def circulant(c):
 
     Args:
       c: [..., n].
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> linalg.circulant(jnp.array([1, 2, 3]))
+    Array([[1, 3, 2],
+           [2, 1, 3],
+           [3, 2, 1]], dtype=int32)
     """
     c = jnp.atleast_1d(ensure_arraylike("circulant", c))
     n = np.arange(c.shape[-1])
@@ -118,6 +132,12 @@ def leslie(f, s):
 
     Args:
       f: fecundities [..., n], the first row; s: survival rates [..., n - 1].
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> linalg.leslie(jnp.array([1.0, 2.0]), jnp.array([0.5]))
+    Array([[1. , 2. ],
+           [0.5, 0. ]], dtype=float32)
     """
     f, s = map(jnp.atleast_1d, ensure_arraylike("leslie", f, s))
     if f.shape[-1] < 2:
@@ -142,6 +162,12 @@ def companion(a):
 
     Args:
       a: coefficients [..., n], the highest first.
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> linalg.companion(jnp.array([1.0, -3.0, 2.0]))
+    Array([[ 3., -2.],
+           [ 1.,  0.]], dtype=float32)
     """
     (a,) = promote_args_inexact("companion", a)
     a = jnp.atleast_1d(a)
@@ -163,6 +189,13 @@ def fiedler(a):
 
     Args:
       a: [..., n].
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> linalg.fiedler(jnp.array([1, 4, 9]))
+    Array([[0, 3, 8],
+           [3, 0, 5],
+           [8, 5, 0]], dtype=int32)
     """
     a = jnp.atleast_1d(ensure_arraylike("fiedler", a))
     return jnp.abs(a[..., None] - a[..., None, :])
@@ -175,6 +208,12 @@ def fiedler_companion(a):
       a: coefficients [..., n], the highest first.
 
     Fiedler, "A note on companion matrices" (2003).
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> linalg.fiedler_companion(jnp.array([1.0, -3.0, 2.0]))
+    Array([[ 3., -2.],
+           [ 1.,  0.]], dtype=float32)
     """
     (a,) = promote_args_inexact("fiedler_companion", a)
     a = jnp.atleast_1d(a)
@@ -210,6 +249,13 @@ def convolution_matrix(a, n, mode="full"):
 
     Args:
       a: [..., m]; n: a positive integer; mode: "full", "valid" or "same".
+
+    >>> import tinyjax.numpy as jnp
+    >>> from tinyjax.scipy import linalg
+    >>> linalg.convolution_matrix(jnp.array([1, 2]), 2)
+    Array([[1, 0],
+           [2, 1],
+           [0, 2]], dtype=int32)
     """
     n = operator.index(n)
     if n <= 0:
@@ -240,14 +286,27 @@ def numbers(n):
 
 @subprogram(static_argnames=("n",))
 def hilbert(n):
-    """The matrix of 1 / (i + j + 1), of size n."""
+    """The matrix of 1 / (i + j + 1), of size n.
+
+    >>> from tinyjax.scipy import linalg
+    >>> linalg.hilbert(2)
+    Array([[1.        , 0.5       ],
+           [0.5       , 0.33333334]], dtype=float32)
+    """
     i, j = numbers(n)
     return 1 / (i + j + 1)
 
 
 @subprogram(static_argnames=("n",))
 def invhilbert(n):
-    """The inverse of hilbert(n)."""
+    """The inverse of hilbert(n).
+
+    >>> from tinyjax.scipy import linalg
+    >>> import numpy as np
+    >>> print(np.round(linalg.invhilbert(2)))
+    [[ 4. -6.]
+     [-6. 12.]]
+    """
     i, j = numbers(n)
     s = i + j
     factors = comb(n + i, n - j - 1) * comb(n + j, n - i - 1) * comb(s, i) ** 2
@@ -270,6 +329,13 @@ def pascal(n, kind=None):
     Args:
       n: its size.
       kind: "symmetric" (the default), "lower" or "upper".
+
+    >>> from tinyjax.scipy import linalg
+    >>> import numpy as np
+    >>> print(np.round(linalg.pascal(3)))
+    [[1. 1. 1.]
+     [1. 2. 3.]
+     [1. 3. 6.]]
     """
     kind = check_kind(kind)
     a = jnp.arange(n, dtype=np.float32)
@@ -287,7 +353,14 @@ def check_kind(kind):
 
 @subprogram(static_argnames=("n", "kind"))
 def invpascal(n, kind=None):
-    """The inverse of pascal(n, kind)."""
+    """The inverse of pascal(n, kind).
+
+    >>> from tinyjax.scipy import linalg
+    >>> import numpy as np
+    >>> print(np.round(linalg.invpascal(2)))
+    [[ 2. -1.]
+     [-1.  1.]]
+    """
     kind = check_kind(kind)
     i, j = numbers(n)
     low = (-1.0) ** (i - j) * binomial(i, j)
@@ -300,6 +373,10 @@ def helmert(n, full=False):
 
     Args:
       full: with the row of the mean in front.
+
+    >>> from tinyjax.scipy import linalg
+    >>> linalg.helmert(3).shape
+    (2, 3)
     """
     if n < 1:
         raise ValueError(f"n must be a positive integer; got {n}.")
@@ -315,7 +392,13 @@ def helmert(n, full=False):
 
 @subprogram(static_argnames=("n", "dtype"))
 def hadamard(n, dtype=int):
-    """The matrix of 1 and -1 with orthogonal rows; n must be a power of 2."""
+    """The matrix of 1 and -1 with orthogonal rows; n must be a power of 2.
+
+    >>> from tinyjax.scipy import linalg
+    >>> linalg.hadamard(2)
+    Array([[ 1,  1],
+           [ 1, -1]], dtype=int32)
+    """
     if n < 1 or not math.log2(n).is_integer():
         raise ValueError(f"n must be a positive power of 2; got {n}.")
     out = jnp.ones((1, 1), dtype=dtype)
@@ -332,6 +415,12 @@ def dft(n, scale=None, *, dtype=None):
       n: its size.
       scale: None, "sqrtn" (divide by sqrt(n)) or "n" (divide by n).
       dtype: a complex dtype.
+
+    >>> from tinyjax.scipy import linalg
+    >>> import numpy as np
+    >>> print(np.round(linalg.dft(2).real))
+    [[ 1.  1.]
+     [ 1. -1.]]
     """
     if scale is not None and scale not in ("sqrtn", "n"):
         raise ValueError(f"scale must be None, 'sqrtn', or 'n'; got {scale!r}.")
