@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from jnp_check import B, C, F, H, M, N, S, U, check, check_error, check_or_refuse, name
+from worlds import same
 
 FUNCTIONS = [
     "sum",
@@ -169,3 +170,21 @@ def test_inverted_cdf_refuses():
     ]:
         settings = {"weights": w, "axis": axis, "method": method}
         check_error(lambda jnp, x, kw=settings: jnp.quantile(x, 0.5, **kw), CUBE, words=(words,))
+
+
+WEAK = {
+    "argmax": lambda jax: jax.numpy.argmax(jax.numpy.fmin(jax.numpy.ones((2, 2), bool), 3), axis=1),
+    "lax_argmin": lambda jax: jax.lax.argmin(
+        jax.numpy.asarray(2.0) * jax.numpy.ones(2), 0, "int32"
+    ),
+    "power": lambda jax: (jax.numpy.array(True) == 0.5) ** 3,
+    "numeric": lambda jax: jax.numpy.abs(jax.numpy.array(True) == 0.5),
+    "exp": lambda jax: jax.numpy.exp(jax.numpy.array(True) == 0.5),
+    "times": lambda jax: (jax.numpy.array(True) == 0.5) * 2,
+}
+
+
+@pytest.mark.parametrize("name", WEAK)
+def test_places_and_booleans_are_not_weak(name):
+    """Indices are int32 whatever was searched; what a comparison gives is a plain boolean."""
+    same(WEAK[name])

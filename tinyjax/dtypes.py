@@ -388,7 +388,7 @@ def _mix(key):
     weak_result = all(weak)
     if len(dtypes) == 1 or (len(set(dtypes)) == 1 and not weak_result):
         # PRNG keys, which the lattice does not know, take this path too.
-        found = _memo[key] = dtypes[0], weak_result
+        found = _memo[key] = dtypes[0], weak_result and dtypes[0] != BOOL
         return found
     nodes = [_scalar_type(d) if w and d != BOOL else d for d, w in zip(dtypes, weak)]
     if weak_result and not strict:

@@ -9,6 +9,7 @@ from tinyjax.numpy.promotion import (
     constant_like,
     promote_args,
     promote_args_numeric,
+    promote_args_ordered,
     promote_dtypes,
 )
 from tinyjax.numpy.reductions import any as any_
@@ -20,32 +21,32 @@ from tinyjax.numpy.subprogram import subprogram
 
 def equal(x, y, /):
     """x == y, elementwise, after promotion: an array of booleans."""
-    return lax.eq(*promote_args("equal", x, y))
+    return lax.eq(*promote_args_ordered("equal", x, y))
 
 
 def not_equal(x, y, /):
     """x != y, elementwise, after promotion."""
-    return lax.ne(*promote_args("not_equal", x, y))
+    return lax.ne(*promote_args_ordered("not_equal", x, y))
 
 
 def less(x, y, /):
     """x < y, elementwise, after promotion; complex numbers by real, then imaginary part."""
-    return ordered(lax.lt, *promote_args("less", x, y))
+    return ordered(lax.lt, *promote_args_ordered("less", x, y))
 
 
 def less_equal(x, y, /):
     """x <= y, elementwise, after promotion; see less."""
-    return ordered(lax.le, *promote_args("less_equal", x, y))
+    return ordered(lax.le, *promote_args_ordered("less_equal", x, y))
 
 
 def greater(x, y, /):
     """x > y, elementwise, after promotion; see less."""
-    return ordered(lax.gt, *promote_args("greater", x, y))
+    return ordered(lax.gt, *promote_args_ordered("greater", x, y))
 
 
 def greater_equal(x, y, /):
     """x >= y, elementwise, after promotion; see less."""
-    return ordered(lax.ge, *promote_args("greater_equal", x, y))
+    return ordered(lax.ge, *promote_args_ordered("greater_equal", x, y))
 
 
 def ordered(op, x, y):

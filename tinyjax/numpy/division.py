@@ -56,7 +56,14 @@ def remainder(x1, x2, /):
     mod = lax.rem(x1, x2)
     nonzero = lax.ne(mod, zero)
     other_sign = lax.ne(lax.lt(mod, zero), lax.lt(x2, zero))
-    return lax.select(lax.bitwise_and(other_sign, nonzero), lax.add(mod, x2), mod)
+    mod = lax.select(lax.bitwise_and(other_sign, nonzero), lax.add(mod, x2), mod)
+    return mod if x2.dtype.kind in "iu" else signed_zeros(mod, lax.lt(x2, zero))
+
+
+def signed_zeros(x, negative):
+    """x, but its zeros are -0.0 where negative holds, and 0.0 elsewhere."""
+    zero = constant_like(x, 0)  # -0.0 + 0.0 is 0.0
+    return lax.select(negative, lax.neg(lax.add(lax.neg(x), zero)), lax.add(x, zero))
 
 
 def mod(x1, x2, /):

@@ -108,6 +108,28 @@ def promote_args_numeric(fun_name, *args):
     return promote_shapes(fun_name, *promote_dtypes_numeric(*args))
 
 
+def promote_args_ordered(fun_name, *args):
+    """The same for functions that ask which argument is larger.
+
+    Without 64-bit types uint32 and a signed type meet in int32. Larger numbers do not fit there:
+    they become the largest that does, where they would turn negative otherwise.
+    """
+    kinds = {d.kind for a in args if isinstance(d := getattr(a, "dtype", None), np.dtype)}
+    if {"u", "i"} <= kinds:
+        dtype, _ = dtypes.lattice_result_type(*args)
+        args = [capped(a, dtype) for a in args]
+    return promote_args(fun_name, *args)
+
+
+def capped(x, dtype):
+    """x, or the largest number of a signed dtype if x is of a wide unsigned one and larger."""
+    own = getattr(x, "dtype", dtype)
+    if own.kind != "u" or dtype.kind != "i" or own.itemsize < dtype.itemsize:
+        return x
+    x = lift(x)
+    return lax.min(x, Array(np.asarray(np.iinfo(dtype).max, own), literal=True))
+
+
 def promote_args_inexact(fun_name, *args):
     """The same, and integers become floats."""
     if len(args) == 1:

@@ -14,6 +14,7 @@ from tinyjax.numpy.promotion import (
     promote_args,
     promote_args_inexact,
     promote_args_numeric,
+    promote_args_ordered,
     promote_dtypes_inexact,
     promote_dtypes_numeric,
     promote_shapes,
@@ -90,7 +91,15 @@ def log2(x, /):
         re, im = lax.real(r), lax.imag(r)
         ln2 = lax.log(constant_like(re, 2))
         return lax.complex(lax.div(re, ln2), lax.div(im, ln2))
-    return lax.div(lax.log(x), lax.log(constant_like(x, 2)))
+    return exact_powers(x, lax.div(lax.log(x), lax.log(constant_like(x, 2))))
+
+
+def exact_powers(x, log):
+    """The logarithm to base 2, which may be off by a rounding, exact where x is a power of 2."""
+    whole = lax.round(log, lax.RoundingMethod.TO_NEAREST_EVEN)
+    is_power = lax.bitwise_and(lax.eq(lax.exp2(whole), x), lax.is_finite(log))
+    error = lax.select(is_power, lax.sub(whole, log), lax.full_like(log, 0))
+    return lax.add(log, lax.stop_gradient(error))
 
 
 def log10(x, /):
@@ -284,12 +293,12 @@ def maximum(x, y, /):
     >>> jnp.maximum(jnp.array([-1.0, 2.0]), 0)
     Array([0., 2.], dtype=float32)
     """
-    return lax.max(*promote_args("maximum", x, y))
+    return lax.max(*promote_args_ordered("maximum", x, y))
 
 
 def minimum(x, y, /):
     """The smaller of x and y, elementwise; nan if either is."""
-    return lax.min(*promote_args("minimum", x, y))
+    return lax.min(*promote_args_ordered("minimum", x, y))
 
 
 @subprogram
