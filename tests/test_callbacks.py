@@ -422,3 +422,23 @@ def test_breakpoint_quits_and_passes_tokens():
     assert "Entering jdb:" in text and float(out[0]) == 1.5
     with pytest.raises(ValueError, match="mutually exclusive"):
         OURS.debug.breakpoint(token=1.0, ordered=True)
+
+
+@pytest.mark.parametrize("policy", [None, "everything_saveable", "dots_saveable"])
+def test_what_runs_again_prints_again(capsys, policy):
+    def f(jax, x):
+        y = jax.numpy.sin(show(jax, x))
+        return jax.numpy.sin(show(jax, y + 1))
+
+    def checkpointed(jax):
+        chosen = policy and getattr(jax.checkpoint_policies, policy)
+        return jax.checkpoint(lambda x: f(jax, x), policy=chosen)
+
+    for transform in (
+        lambda jax: checkpointed(jax),
+        lambda jax: jax.jit(checkpointed(jax)),
+        lambda jax: jax.grad(checkpointed(jax)),
+        lambda jax: jax.jit(jax.grad(checkpointed(jax))),
+    ):
+        run = lambda jax, transform: transform(jax)(0.0)
+        same_lines(partial(run, transform=transform), capsys, ordered=False)

@@ -135,7 +135,7 @@ def checkpoint_parts(jaxpr, nz, policy):
 
     def push(*args):
         xs, values, ts = split_list(args, n, len(allowed))
-        pool = xs + run_rest(program, xs, dict(zip(allowed, values)))
+        pool = xs + run_rest(program, xs, dict(zip(allowed, values)), policy)
         return run(parts.linear, *[pool[i] for i in parts.residuals], *ts)
 
     avals = [*jaxpr.in_avals, *[v.aval for v in allowed], *take(jaxpr.in_avals, nz)]
@@ -147,15 +147,21 @@ def checkpoint_parts(jaxpr, nz, policy):
     return forward, push_jaxpr.replace(invars=xs + take(values, used) + ts), parts.nz
 
 
-def run_rest(jaxpr, xs, known):
-    """The outputs of a program some of whose intermediate values are known."""
+def run_rest(jaxpr, xs, known, policy):
+    """The outputs of a program some of whose intermediate values are known. Callbacks are called
+    again, unless the policy saves them and they look at more than inputs."""
     env = dict(zip(jaxpr.constvars, jaxpr.consts)) | dict(zip(jaxpr.invars, xs)) | known
 
     def read(atom):
         return atom.array if isinstance(atom, Literal) else env[atom]
 
     for eqn in jaxpr.eqns:
-        if eqn.effectful or not all(v in known for v in eqn.outvars):
+        again = eqn.effectful and not (
+            policy
+            and policy(eqn.primitive, *[v.aval for v in eqn.invars], **eqn.params)
+            and not all(v in jaxpr.invars for v in eqn.invars)
+        )
+        if again or not all(v in known for v in eqn.outvars):
             out = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
             env |= dict(zip(eqn.outvars, out if eqn.primitive.multi else [out])) | known
     return list(map(read, jaxpr.outvars))
