@@ -251,4 +251,4 @@ for i in range(3):
     key = new_key
 
 # %%
-jnp.ones(3) @ jnp.arange(3.0), jax.device_count(), jax.default_backend()
+jnp.ones(3) @ jnp.arange(3.0), jax.default_backend()

@@ -143,8 +143,8 @@ def from_buffer(object, dtype):
     out = np.asarray(object)
     if out.dtype.kind in "OSU":
         raise TypeError(
-            f"Value {object!r} with dtype {out.dtype} is not a valid JAX array type. Only arrays of "
-            "numeric types are supported by JAX."
+            f"Value {object!r} with dtype {out.dtype} is not a valid JAX array type. Only arrays "
+            "of numeric types are supported by JAX."
         )
     return lift(out if dtype is None else out.astype(dtype))
 

@@ -5,8 +5,8 @@ import numpy as np
 from tinyjax import dtypes
 from tinyjax.array import lift
 from tinyjax.core import Undef, Zero, nonzero
-from tinyjax.primitives.arithmetic import neg, unary, zeros_like
-from tinyjax.primitives.linear import instantiate, unbroadcast
+from tinyjax.primitives.arithmetic import neg, unary
+from tinyjax.primitives.linear import instantiate, unbroadcast, zeros
 from tinyjax.primitives.rules import Elementwise
 
 # ---- complex parts -------------------------------------------------------------------------------
@@ -30,7 +30,7 @@ real_p = Elementwise(
     lambda a, x: real,
     accepts="c",
     dtype=dtypes.to_floating_dtype,
-    linear=lambda ct, x: [complex_(ct, zeros_like(ct))],
+    linear=lambda ct, x: [complex_(ct, zeros(ct.aval.strip_weak_type()))],
 )
 imag_p = Elementwise(
     "imag",
@@ -38,7 +38,7 @@ imag_p = Elementwise(
     lambda a, x: imag,
     accepts="c",
     dtype=dtypes.to_floating_dtype,
-    linear=lambda ct, x: [complex_(zeros_like(ct), neg(ct))],
+    linear=lambda ct, x: [complex_(zeros(ct.aval.strip_weak_type()), neg(ct))],
 )
 
 
