@@ -33,7 +33,7 @@ LAYERS = [
         "jacobians",
         "api",
         *("ad_checkpoint", "callbacks", "debug", "debugger", "devices", "runtime", "foreign_flags"),
-        *("custom_batching", "custom_derivatives", "flatten_util", "test_util", "ops", "stages", "typing", "version", "experimental/"),
+        *("custom_batching", "custom_derivatives", "flatten_util", "test_util", "ops", "stages", "sharding", "typing", "version", "experimental/"),
         *("extend/", "example_libraries/"),
         "tree",
         "image",

@@ -18,6 +18,7 @@ from tinyjax import (
     ops,
     random,
     scipy,
+    sharding,
     stages,
     tree,
     tree_util,
@@ -26,6 +27,7 @@ from tinyjax import (
 )
 from tinyjax.api import (
     block_until_ready,
+    copy_to_host_async,
     device_get,
     device_put,
     ds,
@@ -81,12 +83,19 @@ from tinyjax.devices import (
 )
 from tinyjax.dtypes import float0
 from tinyjax.foreign_flags import (
+    allow_f16_reductions,
+    array_garbage_collection_guard,
+    auto_pcast,
     explain_cache_misses,
     log_compiles,
     no_execution,
     no_tracing,
     softmax_custom_jvp,
+    thread_guard,
     transfer_guard,
+    transfer_guard_device_to_device,
+    transfer_guard_device_to_host,
+    transfer_guard_host_to_device,
 )
 from tinyjax.jacobians import hessian, jacfwd, jacobian, jacrev
 from tinyjax.mapping import vmap
