@@ -132,3 +132,14 @@ def test_joined_arrays_fill_every_row_of_a_broadcast(axis, shape, lead):
 
     for ours, want in zip(tinyjax.jit(f)(a, b), f(jnp.asarray(a), jnp.asarray(b)), strict=True):
         np.testing.assert_allclose(ours, want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("place", [(0, 1), (2, -1)])
+def test_scatter_under_vmap_knows_its_place_before_the_loop(place):
+    """The index is joined from two numbers: its lines belong outside of the loop over the batch."""
+    jnp = tinyjax.numpy
+    x, v = jnp.zeros((3, 4, 4)), jnp.arange(3.0)
+    out = tinyjax.jit(tinyjax.vmap(lambda x, v: x.at[place].set(v)))(x, v)
+    want = np.zeros((3, 4, 4), np.float32)
+    want[(slice(None), *place)] = np.arange(3)
+    np.testing.assert_array_equal(out, want)
