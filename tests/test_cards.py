@@ -11,10 +11,12 @@ import pkgutil
 import cards
 import jax
 import jax.numpy as jnp
+import jax.scipy.special
 import numpy as np
 import pytest
 
 import tinyjax
+import tinyjax.scipy.special
 from tinyjax.core import Primitive, all_eqns
 
 CASES = [
@@ -25,6 +27,8 @@ CASES = [
 NAMESPACES = {
     "lax": (tinyjax.lax, jax.lax),
     "random": (tinyjax.random, jax.random),
+    "special": (tinyjax.scipy.special, jax.scipy.special),
+    "world": (tinyjax, jax),
 }
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 

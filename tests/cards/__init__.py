@@ -12,7 +12,7 @@ class Case:
     fun(lax, *arrays) is written against jax.lax's names, so it runs on tinyjax.lax and on jax.lax.
     diff: the positions of arguments to differentiate by. order2: check second derivatives, too.
     tol: relative tolerance for values, where the default does not do. ns: the namespace that fun
-    takes ("lax" or "random").
+    takes ("lax", "random", "special" for scipy.special, or "world" for the whole package).
     """
 
     name: str

@@ -7,6 +7,7 @@ from cards import Case
 KEY = np.array([7, 42], np.uint32)
 KEYS = np.array([[7, 42], [1, 2], [3, 4]], np.uint32)
 NUMBER = np.array(5, np.uint32)
+SHAPE = np.array([0.4, 1.0, 3.5], np.float32)
 SEED = np.array(42, np.int32)
 
 
@@ -34,5 +35,11 @@ CASES = [
     case("random_wrap", "one", lambda random, w: random.wrap_key_data(w), KEY),
     case("random_wrap", "many", lambda random, w: random.wrap_key_data(w), KEYS),
     case("random_unwrap", "many", lambda random, w: random.key_data(w), KEYS),
+    case("random_gamma", "one key", lambda random, k, a: random.gamma(k, a, (2, 3)), KEY, SHAPE,
+         tol=1e-4),
+    case("random_gamma", "small", lambda random, k: random.gamma(k, 0.3), KEY),
+    case("random_gamma", "logarithm", lambda random, k, a: random.loggamma(k, a), KEY, SHAPE,
+         tol=1e-4),
+    case("random_gamma", "empty", lambda random, k: random.gamma(k, 0.3, (0,)), KEY),
     case("random_clone", "one", lambda random, w: random.clone(random.wrap_key_data(w)), KEY),
-]
+]  # fmt: skip

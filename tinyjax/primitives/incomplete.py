@@ -11,7 +11,7 @@ import numpy as np
 
 from tinyjax.array import lift
 from tinyjax.primitives import special
-from tinyjax.primitives.arithmetic import add, const, mul, nary, neg, sub
+from tinyjax.primitives.arithmetic import add, const, full_of, mul, nary, neg, sub
 from tinyjax.primitives.maths import exp, lgamma, log, log1p
 from tinyjax.primitives.rules import Elementwise, WithoutDerivative
 
@@ -217,8 +217,9 @@ def betainc_value(a, b, x):
 
 def density(a, x):
     """The slope of P(a, x) in x."""
-    power = mul(sub(a, const(a, 1)), log(x))
-    return exp(sub(add(neg(x), power), lgamma(a)))
+    minus = neg(x)
+    power = mul(sub(a, full_of(a, 1)), log(x))
+    return exp(sub(add(minus, power), lgamma(a)))
 
 
 def negated(slope):

@@ -9,8 +9,8 @@ from tinyjax.primitives import scipy_functions as cards
 
 
 def real_arguments(name, *args):
-    """Arguments promoted to floats, of one shape. Raises ValueError for complex ones."""
-    args = jnp.broadcast_arrays(*promote_args_inexact(name, *args))
+    """Arguments promoted to floats. Raises ValueError for complex ones."""
+    args = promote_args_inexact(name, *args)
     if args[0].dtype.kind == "c":
         raise ValueError(f"{name} does not support complex-valued inputs.")
     return args

@@ -109,11 +109,12 @@ def log_ndtr_of_order(order):
         low, high = (-20, 8) if x.dtype == np.float64 else (-10, 5)
         right = x > high
         inside = ndtr(jnp.where(right, -x, lax.max(x, const(x, low))))
+        far_right, middle, central = -inside, x > low, lax.log(inside)
         left = log_left_tail(lax.min(x, const(x, low)), order)
-        return jnp.where(right, -inside, jnp.where(x > low, lax.log(inside), left))
+        return jnp.where(right, far_right, jnp.where(middle, central, left))
 
     @log_ndtr.defjvp
-    def log_ndtr_jvp(primals, tangents):
+    def _log_ndtr_jvp(primals, tangents):
         (x,), (t,) = primals, tangents
         out = log_ndtr(x)
         logpdf = const(x, -0.5) * lax.square(x) - const(x, 0.5 * np.log(2 * np.pi))
@@ -124,10 +125,12 @@ def log_ndtr_of_order(order):
 
 def log_left_tail(x, order):
     """log(ndtr(x)) for very negative x, by the asymptotic series."""
-    square = lax.square(x)
-    total, power = const(x, 1.0), square
+    scale = const(x, -0.5) * lax.square(x) - lax.log(-x) - const(x, 0.5 * np.log(2.0 * np.pi))
+    if not order:
+        return scale
+    square = power = lax.square(x)
+    sums = [jnp.zeros_like(x), jnp.zeros_like(x)]  # of even and odd terms
     for n in range(1, order + 1):
-        term = const(x, (-1) ** n * math.prod(range(2 * n - 1, 0, -2))) / power
-        total, power = total + term, power * square
-    scale = const(x, -0.5) * square - lax.log(-x) - const(x, 0.5 * np.log(2.0 * np.pi))
-    return scale + lax.log(total)
+        sums[n % 2] = sums[n % 2] + const(x, math.prod(range(2 * n - 1, 0, -2))) / power
+        power = power * square
+    return scale + lax.log(const(x, 1.0) + sums[0] - sums[1])

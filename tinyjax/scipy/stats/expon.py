@@ -10,7 +10,8 @@ from tinyjax.scipy.stats.derived import exp_of
 def logpdf(x, loc=0, scale=1):
     """The logarithm of the density at x."""
     x, loc, scale = promote_args_inexact("expon.logpdf", x, loc, scale)
-    value = -((x - loc) / scale + jnp.log(scale))
+    log_scale = jnp.log(scale)
+    value = -((x - loc) / scale + log_scale)
     return jnp.where(x < loc, -np.inf, value)
 
 
@@ -42,5 +43,6 @@ def logcdf(x, loc=0, scale=1):
 def ppf(q, loc=0, scale=1):
     """The inverse of cdf."""
     q, loc, scale = promote_args_inexact("expon.ppf", q, loc, scale)
+    invalid = jnp.isnan(q) | (q < 0) | (q > 1)
     value = loc - scale * jnp.log1p(-q)
-    return jnp.where(jnp.isnan(q) | (q < 0) | (q > 1), np.nan, value)
+    return jnp.where(invalid, np.nan, value)

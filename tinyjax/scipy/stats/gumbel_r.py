@@ -5,6 +5,7 @@ import numpy as np
 from tinyjax import numpy as jnp
 from tinyjax.nn.activations import log1mexp
 from tinyjax.numpy.promotion import promote_args_inexact
+from tinyjax.primitives.arithmetic import const
 from tinyjax.scipy import special
 from tinyjax.scipy.stats.derived import exp_of
 
@@ -12,9 +13,10 @@ from tinyjax.scipy.stats.derived import exp_of
 def logpdf(x, loc=0, scale=1):
     """The logarithm of the density at x."""
     x, loc, scale = promote_args_inexact("gumbel_r.logpdf", x, loc, scale)
+    valid = scale > const(scale, 0)
     z = (x - loc) / scale
-    value = special.xlogy(-1, scale) - (z + jnp.exp(-z))
-    return jnp.where(scale > 0, value, np.nan)
+    value = special.xlogy(-1, scale) + -(z + jnp.exp(-z))
+    return jnp.where(valid, value, np.nan)
 
 
 pdf = exp_of(logpdf, "pdf")
@@ -23,7 +25,8 @@ pdf = exp_of(logpdf, "pdf")
 def logcdf(x, loc=0, scale=1):
     """log(cdf)."""
     x, loc, scale = promote_args_inexact("gumbel_r.logcdf", x, loc, scale)
-    return jnp.where(scale > 0, -jnp.exp(-((x - loc) / scale)), np.nan)
+    valid = scale > const(scale, 0)
+    return jnp.where(valid, -jnp.exp(-((x - loc) / scale)), np.nan)
 
 
 cdf = exp_of(logcdf, "cdf")
@@ -32,17 +35,20 @@ cdf = exp_of(logcdf, "cdf")
 def ppf(p, loc=0, scale=1):
     """The inverse of cdf."""
     p, loc, scale = promote_args_inexact("gumbel_r.ppf", p, loc, scale)
+    valid = (p > const(p, 0)) & (p < const(p, 1))
     value = loc - scale * jnp.log(special.xlogy(-1, p))
-    return jnp.where((p > 0) & (p < 1), value, np.nan)
+    return jnp.where(valid, value, np.nan)
 
 
 def sf(x, loc=0, scale=1):
     """1 - cdf: the probability of a larger value."""
     x, loc, scale = promote_args_inexact("gumbel_r.sf", x, loc, scale)
-    return jnp.where(scale > 0, 1 - jnp.exp(-jnp.exp((loc - x) / scale)), np.nan)
+    valid = scale > const(scale, 0)
+    return jnp.where(valid, const(x, 1) - jnp.exp(-jnp.exp((loc - x) / scale)), np.nan)
 
 
 def logsf(x, loc=0, scale=1):
     """log(1 - cdf)."""
     x, loc, scale = promote_args_inexact("gumbel_r.logsf", x, loc, scale)
-    return jnp.where(scale > 0, log1mexp(jnp.exp((loc - x) / scale)), np.nan)
+    valid = scale > const(scale, 0)
+    return jnp.where(valid, log1mexp(jnp.exp((loc - x) / scale)), np.nan)

@@ -2,6 +2,7 @@
 
 from tinyjax import numpy as jnp
 from tinyjax.numpy.promotion import promote_args_inexact
+from tinyjax.primitives.arithmetic import const
 from tinyjax.scipy import special
 from tinyjax.scipy.stats.derived import exp_of
 
@@ -9,8 +10,9 @@ from tinyjax.scipy.stats.derived import exp_of
 def logpdf(x, loc=0, scale=1):
     """The logarithm of the density at x."""
     x, loc, scale = promote_args_inexact("logistic.logpdf", x, loc, scale)
-    half = (x - loc) / scale / 2
-    return -2 * jnp.logaddexp(half, -half) - jnp.log(scale)
+    two = const(x, 2)
+    half = (x - loc) / scale / two
+    return -two * jnp.logaddexp(half, -half) - jnp.log(scale)
 
 
 pdf = exp_of(logpdf, "pdf")

@@ -4,6 +4,7 @@ import numpy as np
 
 from tinyjax import numpy as jnp
 from tinyjax.numpy.promotion import promote_args_inexact
+from tinyjax.primitives.arithmetic import const
 from tinyjax.scipy import special
 from tinyjax.scipy.stats.derived import exp_of
 
@@ -12,8 +13,8 @@ def logpdf(x, loc=0, scale=1):
     """The logarithm of the density at x."""
     x, loc, scale = promote_args_inexact("norm.logpdf", x, loc, scale)
     variance = jnp.square(scale)
-    normalizer = jnp.log(2 * np.pi * variance)
-    return (normalizer + jnp.square(x - loc) / variance) / -2
+    normalizer = jnp.log(const(x, 2 * np.pi) * variance)
+    return (normalizer + jnp.square(x - loc) / variance) / const(x, -2)
 
 
 pdf = exp_of(logpdf, "pdf")

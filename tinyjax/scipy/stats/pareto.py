@@ -3,7 +3,8 @@
 import numpy as np
 
 from tinyjax import numpy as jnp
-from tinyjax.numpy.promotion import const, promote_args_inexact
+from tinyjax.numpy.promotion import promote_args_inexact
+from tinyjax.primitives.arithmetic import const
 from tinyjax.scipy.stats.derived import exp_of
 
 
@@ -11,7 +12,7 @@ def logpdf(x, b, loc=0, scale=1):
     """The logarithm of the density at x."""
     x, b, loc, scale = promote_args_inexact("pareto.logpdf", x, b, loc, scale)
     y = (x - loc) / scale
-    value = -(jnp.log(scale / b) + (b + 1) * jnp.log(y))
+    value = -(jnp.log(scale / b) + (b + const(x, 1)) * jnp.log(y))
     return jnp.where(x < loc + scale, -np.inf, value)
 
 
@@ -21,7 +22,8 @@ pdf = exp_of(logpdf, "pdf")
 def cdf(x, b, loc=0, scale=1):
     """The probability of a value up to x."""
     x, b, loc, scale = promote_args_inexact("pareto.cdf", x, b, loc, scale)
-    return jnp.where(x < loc + scale, const(x, 0), 1 - ((x - loc) / scale) ** -b)
+    value = const(x, 1) - ((x - loc) / scale) ** -b
+    return jnp.where(x < loc + scale, const(x, 0), value)
 
 
 def logcdf(x, b, loc=0, scale=1):
@@ -44,5 +46,7 @@ sf = exp_of(logsf, "sf")
 def ppf(q, b, loc=0, scale=1):
     """The inverse of cdf."""
     q, b, loc, scale = promote_args_inexact("pareto.ppf", q, b, loc, scale)
-    value = loc + scale * (1 - q) ** -(1 / b)
-    return jnp.where(jnp.isnan(q) | (q < 0) | (q > 1), np.nan, value)
+    one = const(q, 1)
+    value = loc + scale * (one - q) ** -(one / b)
+    invalid = jnp.isnan(q) | (q < 0) | (q > 1)
+    return jnp.where(invalid, np.nan, value)

@@ -12,15 +12,16 @@ from tinyjax.scipy.stats.derived import exp_of
 
 def log_difference(x, y):
     """log(exp(x) - exp(y))."""
+    logs = jnp.array([x, y])
     signs = jnp.array([jnp.ones_like(x), -jnp.ones_like(y)])
-    return special.logsumexp(jnp.array([x, y]), b=signs, axis=0)
+    return special.logsumexp(logs, b=signs, axis=0)
 
 
 def log_mass(a, b):
     """The logarithm of the normal distribution's probability of [a, b]."""
     a, b = jnp.broadcast_arrays(jnp.array(a), jnp.array(b))
-    right = a > 0
-    central = ~((b <= 0) | right)
+    left, right = b <= 0, a > 0
+    central = ~(left | right)
     low, high = jnp.where(right, -b, a), jnp.where(right, -a, b)  # on the side with small numbers
     tail = log_difference(special.log_ndtr(high), special.log_ndtr(low))
     return jnp.where(central, jnp.log1p(-special.ndtr(a) - special.ndtr(-b)), tail)

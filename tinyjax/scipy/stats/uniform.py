@@ -10,7 +10,8 @@ from tinyjax.scipy.stats.derived import exp_of
 def logpdf(x, loc=0, scale=1):
     """The logarithm of the density at x."""
     x, loc, scale = promote_args_inexact("uniform.logpdf", x, loc, scale)
-    return jnp.where((x > loc + scale) | (x < loc), -np.inf, -jnp.log(scale))
+    value = -jnp.log(scale)
+    return jnp.where((x > loc + scale) | (x < loc), -np.inf, value)
 
 
 pdf = exp_of(logpdf, "pdf")
@@ -27,4 +28,5 @@ def cdf(x, loc=0, scale=1):
 def ppf(q, loc=0, scale=1):
     """The inverse of cdf."""
     q, loc, scale = promote_args_inexact("uniform.ppf", q, loc, scale)
-    return jnp.where(jnp.isnan(q) | (q < 0) | (q > 1), np.nan, loc + scale * q)
+    invalid = jnp.isnan(q) | (q < 0) | (q > 1)
+    return jnp.where(invalid, np.nan, loc + scale * q)
