@@ -3,6 +3,7 @@
 import numpy as np
 
 from tinyjax import dtypes, lax
+from tinyjax.array import Array
 from tinyjax.numpy.checks import check_out, ensure_arraylike
 from tinyjax.numpy.comparisons import isinf, isnan, logical_and
 from tinyjax.numpy.promotion import (
@@ -62,7 +63,7 @@ def remainder(x1, x2, /):
 
 def signed_zeros(x, negative):
     """x, but its zeros are -0.0 where negative holds, and 0.0 elsewhere."""
-    zero = constant_like(x, 0)  # -0.0 + 0.0 is 0.0
+    zero = Array(np.zeros((), x.dtype), bool(x.weak_type), literal=True)  # -0.0 + 0.0 is 0.0
     return lax.select(negative, lax.neg(lax.add(lax.neg(x), zero)), lax.add(x, zero))
 
 

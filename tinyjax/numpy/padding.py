@@ -145,8 +145,8 @@ def blank(x, axis, n):
 def edges(x, axis, before, after):
     """The first and the last element, repeated."""
     size = x.shape[axis]
-    first, last = piece(x, 0, 1, axis), piece(x, size - 1, size, axis)
-    return [repeat(first, before, axis=axis), x, repeat(last, after, axis=axis)]
+    first = repeat(piece(x, 0, 1, axis), before, axis=axis)
+    return [first, x, repeat(piece(x, size - 1, size, axis), after, axis=axis)]
 
 
 def wrapped(x, axis, before, after):

@@ -25,7 +25,6 @@ from tinyjax.numpy.shaping import atleast_1d, broadcast_arrays, moveaxis, ravel,
 from tinyjax.numpy.sorting import argsort
 from tinyjax.numpy.subprogram import subprogram
 from tinyjax.numpy.ufuncs import maximum, minimum
-from tinyjax.primitives.linear import canonicalize_axis
 
 # ---- choosing -----------------------------------------------------------------------------------
 
@@ -51,11 +50,6 @@ def where(condition, x=None, y=None, /, *, size=None, fill_value=None):
     if size is not None or fill_value is not None:
         raise ValueError(
             "size and fill_value arguments cannot be used in three-term where function."
-        )
-    if x is None or y is None:
-        raise ValueError(
-            "Either both or neither of the x and y arguments should be provided to "
-            f"jax.numpy.where, got {x} and {y}."
         )
     check_arraylike("where", condition, x, y)
     return _where(condition, x, y)
@@ -163,7 +157,10 @@ def extremum(name, op, a, axis, out, keepdims):
     if axis is None:
         new, a, axis = range(a.ndim), ravel(a), 0
     else:
-        axis = canonicalize_axis(operator.index(axis), a.ndim)
+        axis = operator.index(axis)
+        if not -a.ndim <= axis < a.ndim:
+            raise IndexError(f"{name}: axis {axis} is out of bounds for an array of rank {a.ndim}")
+        axis %= a.ndim
         new = (axis,)
     if a.shape[axis] == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")

@@ -271,8 +271,6 @@ class Scan(Loop):
         return [o if isinstance(a, Undef) else None for o, a in zip(outs, args)]
 
     def batch(self, axis, vals, dims, /, *, jaxpr, num_carry, num_consts, **params):
-        at = [0 if i < num_consts + num_carry else 1 for i in range(len(vals))]
-        vals = [v if d is None else moveaxis(v, d, t) for v, d, t in zip(vals, dims, at)]
         batched = tuple(d is not None for d in dims)
         n_ys = len(jaxpr.outvars) - num_carry
 
@@ -283,10 +281,15 @@ class Scan(Loop):
 
         carry = batched[num_consts : num_consts + num_carry]
         carry = fixpoint(lambda k: [d == 0 for d in batched_for(k)[1][:num_carry]], carry)
-        for i, is_batched in enumerate(carry, num_consts):
-            if is_batched and not batched[i]:
-                vals[i] = new_front(vals[i], axis.size)
         body, out_dims = batched_for(carry)
+        first_x = num_consts + num_carry
+        mask = batched[:num_consts] + carry + batched[first_x:]
+        vals = list(vals)
+        for i, (d, is_batched) in enumerate(zip(dims, mask)):
+            if d is not None:
+                vals[i] = moveaxis(vals[i], d, int(i >= first_x))
+            elif is_batched:
+                vals[i] = new_front(vals[i], axis.size)
         outs = self.bind(*vals, jaxpr=body, num_carry=num_carry, num_consts=num_consts, **params)
         return outs, [d if d is None or i < num_carry else 1 for i, d in enumerate(out_dims)]
 
