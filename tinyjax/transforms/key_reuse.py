@@ -12,6 +12,7 @@ from tinyjax.dtypes import key_fry
 from tinyjax.errors import KeyReuseError
 from tinyjax.primitives.random_bits import random_bits_p, random_split_p
 from tinyjax.primitives.random_gamma import random_gamma_p
+from tinyjax.printer import install
 
 CONSUMERS = (random_bits_p, random_split_p, random_gamma_p)
 
@@ -68,4 +69,4 @@ def watched(prim):
 
 
 for _prim in CONSUMERS:
-    _prim.bind = watched(_prim)
+    install(_prim, bind=watched(_prim))
