@@ -81,6 +81,6 @@ CASES = [
             diff=(0, 1, 2, 3), order2=False, batch=False),
     slope("hyp1f1", 0, A, X, REAL),
     slope("hyp2f1", 2, A, X, X + 1, UNIT * 0.5),
-    world("complex_digamma",
-          lambda w, z: w.grad(w.scipy.special.gamma, holomorphic=True)(z), np.complex64(0.7 + 0.4j)),
+    world("complex_digamma", lambda w, z: w.grad(w.scipy.special.gamma, holomorphic=True)(z),
+          np.complex64(0.7 + 0.4j)),
 ]  # fmt: skip

@@ -94,7 +94,10 @@ def _wald(key, mean, shape, dtype):
     return lax.select(lax.le(z, mean / (mean + x)), x, mean_square / x)
 
 
-def lognormal(key, sigma=np.float32(1), shape=None, dtype=None, *, out_sharding=None):
+ONE = np.float32(1)
+
+
+def lognormal(key, sigma=ONE, shape=None, dtype=None, *, out_sharding=None):
     """Numbers whose logarithm is normal.
 
     Args:

@@ -13,7 +13,6 @@ from tinyjax.numpy import (
     full,
     full_like,
     isinf,
-    isnan,
     log,
     log1p,
     moveaxis,
@@ -23,12 +22,11 @@ from tinyjax.numpy import (
 )
 from tinyjax.numpy.checks import check_arraylike
 from tinyjax.numpy.promotion import promote_dtypes_inexact
-from tinyjax.primitives.linear import canonicalize_shape, convert
+from tinyjax.primitives.linear import canonicalize_shape
 from tinyjax.random.keys import split, typed
 from tinyjax.random.program import program
 from tinyjax.random.uniform import (
     check_float_dtype,
-    check_shape,
     sample_shape,
     three_keys,
     two_keys,

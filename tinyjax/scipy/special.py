@@ -5,6 +5,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.autodiff import jvp
+from tinyjax.dtypes import float0
 from tinyjax.nn import normalizing
 from tinyjax.nn.normalizing import logsumexp
 from tinyjax.numpy.checks import concrete_or_error, ensure_arraylike
@@ -303,7 +304,8 @@ def xlogy(x, y):
 def _xlogy_jvp(primals, tangents):
     (x, y), (s, t) = primals, tangents
     out = xlogy(x, y)
-    return out, (s * lax.log(y) + t * x / y).astype(out.dtype)
+    first = 0 if s.dtype == float0 else s * lax.log(y)  # x may be an integer
+    return out, (first + t * x / y).astype(out.dtype)
 
 
 @custom_jvp
@@ -317,7 +319,8 @@ def xlog1py(x, y):
 def _xlog1py_jvp(primals, tangents):
     (x, y), (s, t) = primals, tangents
     out = xlog1py(x, y)
-    return out, (s * lax.log1p(y) + t * x / (1 + y)).astype(out.dtype)
+    first = 0 if s.dtype == float0 else s * lax.log1p(y)
+    return out, (first + t * x / (1 + y)).astype(out.dtype)
 
 
 @custom_jvp
