@@ -20,9 +20,9 @@ import traceback
 import warnings
 from pathlib import Path
 
+import jax
 import pytest
 
-import jax
 import tinyjax
 
 FOLDER = Path(__file__).parent / "transcripts"

@@ -8,6 +8,7 @@ from tinyjax.lax.odds import (
     ConvGeneralDilatedDimensionNumbers,
     DotAlgorithm,
     DotDimensionNumbers,
+    dynamic_index_in_dim,
     PrecisionLike,
     Tolerance,
     after_all,
@@ -329,7 +330,6 @@ from tinyjax.primitives.shaping import (
     split_p,
 )
 from tinyjax.primitives.slicing import (
-    dynamic_index_in_dim,
     dynamic_slice,
     dynamic_slice_in_dim,
     dynamic_slice_p,

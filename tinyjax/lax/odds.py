@@ -8,10 +8,12 @@ import numpy as np
 
 from tinyjax.array import Array, lift
 from tinyjax.core import Primitive, Tracer
+from tinyjax.primitives import slicing
 from tinyjax.primitives.broadcasting import broadcast_to
 from tinyjax.primitives.conv_shapes import ConvDimensionNumbers
 from tinyjax.primitives.dot import DotAlgorithmPreset, Precision
 from tinyjax.primitives.linear import full
+from tinyjax.transforms.subprogram import subprogram
 from tinyjax.tree_util import tree_map
 
 # ---- types of arguments -------------------------------------------------------------------------
@@ -193,3 +195,11 @@ def platform_dependent(*args, default=None, **per_platform):
             f"platform_dependent has no branch for 'cpu' and no default: {list(per_platform)}"
         )
     return function(*args)
+
+
+# ---- what stands as one equation in a jaxpr -----------------------------------------------------
+
+dynamic_index_in_dim = subprogram(
+    slicing.dynamic_index_in_dim,
+    static_argnames=("axis", "keepdims", "allow_negative_indices"),
+)

@@ -141,6 +141,8 @@ def plain(x):
 def from_buffer(object, dtype):
     """Anything else that NumPy turns into an array of numbers."""
     out = np.asarray(object)
+    if object is None:
+        raise ValueError("None is not a valid value for jnp.array")
     if out.dtype.kind in "OSU":
         raise TypeError(
             f"Value {object!r} with dtype {out.dtype} is not a valid JAX array type. Only arrays "

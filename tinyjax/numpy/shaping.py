@@ -1,6 +1,7 @@
 """The same elements in another shape: reshape, transpose, axes added, removed, moved, reversed."""
 
 import math
+import operator
 
 import numpy as np
 
@@ -159,6 +160,9 @@ def swapaxes(a, axis1, axis2):
     """Swap two axes."""
     a = ensure_arraylike("swapaxes", a)
     perm = list(range(a.ndim))
+    for axis in (axis1, axis2):
+        if not -a.ndim <= operator.index(axis) < a.ndim:
+            raise IndexError(f"swapaxes: index {axis} is out of bounds for the {a.ndim} axes of a")
     i, j = canonicalize_axis(axis1, a.ndim), canonicalize_axis(axis2, a.ndim)
     perm[i], perm[j] = perm[j], perm[i]
     return lax.transpose(a, perm)
