@@ -151,6 +151,11 @@ def test_extremes_of_ties_and_odd_numbers(kind, start):
     same(run)
 
 
+def test_no_reverse_mode_of_other_functions():
+    run = lambda w: w.grad(lambda x: w.lax.reduce_window(x, ONE, w.lax.mul, (2, 2)).sum())(X)
+    same_error(run, "reverse")
+
+
 def test_windows_that_the_oracle_cannot_take():
     lax = tinyjax.lax
     f = lambda x: lax.reduce_window(x, -np.inf, lax.max, (2,), (1,), ((-1, -1),))

@@ -293,6 +293,13 @@ class ReduceWindow(Fold):
         inits = [*inits, *[instantiate(Zero(i.aval)) for i in inits]]
         return split_list(reduce_window(operands, inits, both, **window), n)
 
+    def linear_part(self, own, *xs, **params):
+        """The joint rule is a reduce_window of pairs: values and tangents do not come apart."""
+        raise ValueError(
+            "reduce_window has a derivative in reverse mode only for lax.add from 0, lax.max and "
+            "lax.min from the least and the greatest number: use jvp or jacfwd."
+        )
+
     def batch(self, axis, vals, dims, /, *, jaxpr, **window):
         args = self.batched_operands(axis, vals, dims)
         outs = self.bind(*args, jaxpr=jaxpr, **with_axis(window, 0))
