@@ -183,9 +183,9 @@ def test_printed(function):
     """Programs print as the oracle's."""
     f, *names = PRINTED[function]
     args = [ARGUMENTS[n, False] for n in names]
-    with np.printoptions(legacy="1.25"):  # the oracle prints 1 where it holds np.int64(1)
+    with np.printoptions(legacy="1.25"):  # np.int64(1) prints as 1
         want = str(jax.make_jaxpr(lambda *a: f(jax, *a))(*args))
-    assert str(tinyjax.make_jaxpr(lambda *a: f(tinyjax, *a))(*args)) == want
+        assert str(tinyjax.make_jaxpr(lambda *a: f(tinyjax, *a))(*args)) == want
 
 
 def test_what_has_no_answer():
