@@ -104,6 +104,7 @@ def test_errors_of_reduce():
     same_error(lambda w: w.lax.reduce(X, np.int32(1), lambda a, b: a + b, (0,)), "dtypes")
     same_error(lambda w: w.lax.reduce((X, X), 0.0, lambda a, b: a, (0,)), "structure")
     same_error(lambda w: w.lax.reduce(X, X[0], lambda a, b: a + b, (0,)), "scalar")
+    same_error(lambda w: w.lax.reduce(X, 0.0, lambda a, b: (a, b), (0,)), "as many")
     same_error(
         lambda w: w.jit(lambda x, y: w.lax.reduce(x, 1.0, lambda a, b: a * b * y, (0,)))(X, 2.0),
         "tracers",

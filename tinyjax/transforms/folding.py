@@ -248,6 +248,11 @@ def reduce(operands, init_values, computation, dimensions, out_sharding=None):
         return tree_unflatten(tree, [convert(out, out.dtype, out.weak_type and inits[0].weak_type)])
     reduce_p.check(xs, inits)
     jaxpr, out_tree = reducer_program("reduce", computation, inits, tree)
+    if len(jaxpr.outvars) != len(xs):
+        raise ValueError(
+            f"The computation of reduce must return as many arrays as there are operands, {len(xs)}"
+            f", but returned {len(jaxpr.outvars)}."
+        )
     outs = reduce_p.bind(*xs, *inits, computation=computation, jaxpr=jaxpr, dimensions=dims)
     return tree_unflatten(out_tree, outs)
 
