@@ -263,7 +263,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_other_distributions(name):
+def test_every_other_distribution(name):
     """Values, dtypes and weak types; but for multinomial's clip the printed form, too."""
     ours, theirs = (OTHERS[name](w.random, w.random.key(7)) for w in (tinyjax, jax))
     assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
