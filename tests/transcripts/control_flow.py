@@ -160,7 +160,7 @@ lax.cond(True, lambda x: x, lambda x: 1, 1.0)
 lax.scan(lambda c, x: (jnp.stack([c, x]), x), 0.0, jnp.ones(2))
 
 # %%
-# raises TypeError: body_fun, carry, int32, float32
+# raises TypeError: while_loop body function, carry, int32, float32
 lax.while_loop(lambda x: x < 10, lambda x: x * 1.5, jnp.int32(1))
 
 # %%
@@ -195,10 +195,10 @@ jax.make_jaxpr(lambda x: lax.fori_loop(0, 3, lambda i, c: c + x, x))(jnp.ones(2)
 jax.make_jaxpr(lambda x: lax.cond(x > 0, jnp.sin, lambda v: v * 2, x))(1.0)
 
 # %%
-jax.make_jaxpr(grad(lambda x: lax.cond(x > 0, jnp.sin, lambda v: v * 2, x)))(1.0)
+grad(lambda x: lax.cond(x > 0, jnp.sin, lambda v: v * 2, x))(1.0)
 
 # %%
-jax.make_jaxpr(grad(lambda x: lax.scan(lambda c, v: (c * v, None), 1.0, x)[0]))(jnp.ones(3))
+jax.make_jaxpr(grad(lambda x: lax.scan(lambda c, v: (c * v, None), jnp.float32(1.0), x)[0]))(jnp.ones(3))
 
 # %%
 jax.vmap(lambda n: lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] * 2), (0, 1)))(jnp.arange(4))

@@ -171,7 +171,7 @@ make_jaxpr(lambda x: x[1:, None] @ x[None, :2])(jnp.ones(3))
 make_jaxpr(lambda x: jnp.mean(x, 0) + x.std() + jnp.linalg.norm(x) + x[0])(jnp.ones((2, 2)))
 
 # %%
-make_jaxpr(lambda x, y: (x / y, x // y, x % y, x**y, x**2, x == y, -x, abs(x), ~(x > y)))(1.0, 2)
+make_jaxpr(lambda x, y: (x / y, x // y, x**y, x**2, x == y, -x, abs(x), ~(x > y)))(1.0, 2)
 
 # %%
 make_jaxpr(lambda x: jax.nn.softmax(x) + jax.nn.relu(x))(jnp.ones(3))
