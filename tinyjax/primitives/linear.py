@@ -137,7 +137,7 @@ class Squeeze(LinearOp):
         return ShapedArray(shape, x.dtype, x.weak_type)
 
     def transpose(self, ct, x, *, dimensions):
-        return [reshape(ct, x.aval.shape)]
+        return [expand_dims(ct, dimensions)]
 
     def batch(self, axis, vals, dims, /, *, dimensions):
         return self.bind(to_front(vals[0], dims[0]), dimensions=tuple(d + 1 for d in dimensions)), 0
@@ -354,7 +354,7 @@ def reshape(operand, new_sizes, dimensions=None, *, out_sharding=None):
         )
     if dimensions is not None:
         operand = transpose(operand, dimensions)
-    if operand.shape == new_sizes and isinstance(operand, Value):
+    if new_sizes and operand.shape == new_sizes and isinstance(operand, Value):
         return operand
     return reshape_p.bind(operand, new_sizes=new_sizes)
 
