@@ -157,7 +157,7 @@ def standard_basis(tree):
 
 
 def cast(x, like):
-    """x at the dtype and weak type of another value; recorded even if nothing changes, as in JAX."""
+    """x at the dtype and weak type of another value; recorded even without a change, as in JAX."""
     return convert_element_type_p.bind(x, new_dtype=like.dtype, weak_type=like.weak_type)
 
 

@@ -9,7 +9,10 @@ numbers come out as the mathematics says.
 
 from __future__ import annotations
 
-from tinyjax.compiler.vector_ir import Num, clamp, poly, where
+import math
+
+from tinyjax.compiler.vector_ir import Num, by_precision, clamp, poly, where
+from tinyjax.primitives.rounding import TANH_BOUND, TANH_LINEAR, TANH_P, TANH_Q
 
 INF = float("inf")
 NAN = float("nan")
@@ -208,20 +211,31 @@ def cosh(x: Num) -> Num:
     return half + 0.25 / half
 
 
-def tanh(x: Num) -> Num:
+def _tanh_f32(x: Num) -> Num:
+    """Hyperbolic tangent by XLA's rational function, to the bit."""
+    inside = clamp(x, -TANH_BOUND, TANH_BOUND)
+    z = inside * inside
+    return where(x.abs() < TANH_LINEAR, x, inside * poly(z, TANH_P) / poly(z, TANH_Q))
+
+
+def _tanh_f64(x: Num) -> Num:
     """Hyperbolic tangent, from t = exp(-2 * |x|) - 1."""
     a = x.abs() * -2.0
-    limit = -20.0 if x.code == "f32" else -40.0  # beyond, the result rounds to 1
-    r, i = _exp_reduce(where(a < limit, limit, a))
+    r, i = _exp_reduce(where(a < -40.0, -40.0, a))  # beyond, the result rounds to 1
     power = two_to_the(i)
     t = _expm1_reduced(r).muladd(power, power - 1.0)
     return (t / (t + 2.0)).copysign(x)
 
 
+tanh = by_precision(_tanh_f32, _tanh_f64)
+
+
 def logistic(x: Num) -> Num:
-    """1 / (1 + exp(-x)); neither end overflows."""
-    e = exp(-x.abs())
-    return where(x < 0.0, e, 1.0) / (e + 1.0)
+    """1 / (1 + exp(-x)), as XLA; exp(x) = exp(-shift) / exp(-shift - x) where exp(-x) overflows."""
+    far, shift = (-80.0, 20.0) if x.code == "f32" else (-700.0, 50.0)
+    beyond = x < far
+    power = exp(-(x + where(beyond, x.const(shift), 0.0)))
+    return where(beyond, x.const(math.exp(-shift)), 1.0) / where(beyond, power, power + 1.0)
 
 
 def _log1p_or_double(u: Num, large: Num) -> Num:

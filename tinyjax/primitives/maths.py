@@ -30,6 +30,8 @@ from tinyjax.primitives.elementwise import (
     without_zeros,
 )
 from tinyjax.primitives.linear import convert
+from tinyjax.primitives.rounding import rounded
+from tinyjax.primitives.rounding import tanh as tanh_of
 from tinyjax.primitives.rules import (
     Elementwise,
     WithoutDerivative,
@@ -85,10 +87,13 @@ def in_float32(f):
 # ---- exponentials and logarithms ----------------------------------------------------------------
 
 
+exp_of = rounded(np.exp)
+
+
 def logistic_of(x):
     """1 / (1 + exp(-x))."""
     one = np.ones((), x.dtype)
-    return one / (one + np.exp(-x))
+    return one / (one + exp_of(-x))
 
 
 def exp2_slope(ans, x):
@@ -108,18 +113,18 @@ def log_total_slope(ans, total):
     return lambda t: div(t, safe)
 
 
-exp_p = Elementwise("exp", np.exp, lambda ans, x: scale(ans), accepts=INEXACT)
+exp_p = Elementwise("exp", exp_of, lambda ans, x: scale(ans), accepts=INEXACT)
 exp2_p = Elementwise(
     "exp2",
-    by_kind(np.exp2, lambda x: np.exp(x * x.dtype.type(math.log(2)))),
+    by_kind(rounded(np.exp2), lambda x: np.exp(x * x.dtype.type(math.log(2)))),
     exp2_slope,
     accepts=INEXACT,
 )
 expm1_p = Elementwise(
-    "expm1", np.expm1, lambda ans, x: scale(add(ans, const(ans, 1))), accepts=INEXACT
+    "expm1", rounded(np.expm1), lambda ans, x: scale(add(ans, const(ans, 1))), accepts=INEXACT
 )
-log_p = Elementwise("log", np.log, lambda ans, x: lambda t: div(t, x), accepts=INEXACT)
-log_total_p = Elementwise("log", np.log, log_total_slope, accepts=INEXACT)
+log_p = Elementwise("log", rounded(np.log), lambda ans, x: lambda t: div(t, x), accepts=INEXACT)
+log_total_p = Elementwise("log", rounded(np.log), log_total_slope, accepts=INEXACT)
 log1p_p = Elementwise(
     "log1p", np.log1p, lambda ans, x: lambda t: div(t, add(x, const(x, 1))), accepts=INEXACT
 )
@@ -154,19 +159,22 @@ def cbrt_slope(ans, x):
 
 
 sqrt_p = Elementwise("sqrt", np.sqrt, lambda a, x: scale(div(const(x, 0.5), a)), accepts=INEXACT)
-rsqrt_p = Elementwise("rsqrt", in_float32(reciprocal_root), rsqrt_slope, accepts=INEXACT)
-cbrt_p = Elementwise("cbrt", np.cbrt, cbrt_slope, accepts="f")
+rsqrt_p = Elementwise("rsqrt", rounded(in_float32(reciprocal_root)), rsqrt_slope, accepts=INEXACT)
+cbrt_p = Elementwise("cbrt", rounded(np.cbrt), cbrt_slope, accepts="f")
 square_p = Elementwise("square", np.square, lambda a, x: scale(mul(const(x, 2), x)), accepts="iufc")
 
 sqrt, rsqrt, cbrt = map(function_of, (sqrt_p, rsqrt_p, cbrt_p))
 square = unary(square_p)
 
 
+raised = rounded(np.power)
+
+
 class Pow(Elementwise):
     """pow x y: the exponent has x's dtype, or is an integer."""
 
     def impl(self, x, y):
-        return np.power(x, y.astype(x.dtype))
+        return raised(x, y.astype(x.dtype))
 
     def type(self, x, y):
         check_power(x.dtype, y.dtype)
@@ -287,12 +295,14 @@ def angle(y, x):
     return (-1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y))).astype(x.dtype)
 
 
-sin_p = Elementwise("sin", np.sin, lambda a, x: scale(cos(x)), accepts=INEXACT)
-cos_p = Elementwise("cos", np.cos, cos_slope, accepts=INEXACT)
-tan_p = Elementwise("tan", np.tan, lambda a, x: scale(one_plus(square(a))), accepts=INEXACT)
+sin_p = Elementwise("sin", rounded(np.sin), lambda a, x: scale(cos(x)), accepts=INEXACT)
+cos_p = Elementwise("cos", rounded(np.cos), cos_slope, accepts=INEXACT)
+tan_p = Elementwise(
+    "tan", rounded(np.tan), lambda a, x: scale(one_plus(square(a))), accepts=INEXACT
+)
 asin_p = Elementwise("asin", np.arcsin, root_slope(lambda x: one_minus(square(x))), accepts=INEXACT)
 acos_p = Elementwise("acos", np.arccos, acos_slope, accepts=INEXACT)
-atan_p = Elementwise("atan", np.arctan, atan_slope, accepts=INEXACT)
+atan_p = Elementwise("atan", rounded(np.arctan), atan_slope, accepts=INEXACT)
 atan2_p = Elementwise(
     "atan2",
     angle,
@@ -301,8 +311,8 @@ atan2_p = Elementwise(
     accepts=INEXACT,
 )
 sinh_p = Elementwise("sinh", np.sinh, lambda a, x: scale(cosh(x)), accepts=INEXACT)
-cosh_p = Elementwise("cosh", np.cosh, lambda a, x: scale(sinh(x)), accepts=INEXACT)
-tanh_p = Elementwise("tanh", np.tanh, tanh_tangent, accepts=INEXACT)
+cosh_p = Elementwise("cosh", rounded(np.cosh), lambda a, x: scale(sinh(x)), accepts=INEXACT)
+tanh_p = Elementwise("tanh", tanh_of, tanh_tangent, accepts=INEXACT)
 asinh_p = Elementwise(
     "asinh",
     np.arcsinh,

@@ -198,10 +198,7 @@ def linearize_flat(f, primals, nz):
     """-> values, mask of nonzero tangents, linear jaxpr for those, the residuals it captured."""
     linear = StageTrace("a linear function", known=current_trace())
     trace = JVPTrace(linear.known, linear)
-    args = [
-        JVPTracer(trace, p, linear.new_input(p.aval)) if n else p
-        for p, n in zip(primals, nz)
-    ]
+    args = [JVPTracer(trace, p, linear.new_input(p.aval)) if n else p for p, n in zip(primals, nz)]
     with active(trace, final=True):
         outs = f(*args)
     outs, tangents = unzip2(map(trace.split, outs))
