@@ -93,7 +93,7 @@ def differ(ours, oracle, near):
         scale = np.max(np.abs(b), initial=1, where=np.isfinite(b))
         small = 0.02 if oracle.dtype.itemsize > 2 else 0.1  # of the largest element
         allowed = TOLERANCE[oracle.dtype.name] * (np.abs(b) + small * scale) + 50 * spread
-        same = (np.abs(a - b) <= allowed) | (a == b) | (np.isnan(a) & np.isnan(b))
+        same = np.isfinite(b) & (np.abs(a - b) <= allowed) | (a == b) | (np.isnan(a) & np.isnan(b))
         same |= ~np.isfinite(b) & (a.real == b.real) & (ours.dtype.kind != "c")
         same |= ~np.isfinite(b) & ~np.isfinite(a) & (ours.dtype.kind == "c")
     return bool(np.any(~same & ~doubtful))
@@ -163,14 +163,12 @@ def smaller(program):
     """Programs with one thing less."""
     for output in program.outputs[:-1]:
         yield dataclasses.replace(program, outputs=tuple(o for o in program.outputs if o != output))
-    for i in reversed(range(len(program.lines))):
-        name, _ = program.lines[i]
-        used = any(name in text for _, text in program.lines[i + 1 :]) or name in program.outputs
-        lines = program.lines[:i] + program.lines[i + 1 :]
-        if not used:
-            yield dataclasses.replace(program, lines=lines)
-        elif program.outputs[-1:] == (name,) and lines:
-            yield dataclasses.replace(program, lines=lines, outputs=(lines[-1][0],))
+    for i, (name, _) in enumerate(program.lines[:-1], 1):
+        yield dataclasses.replace(program, lines=program.lines[:i], outputs=(name,))
+    for i, (name, _) in enumerate(program.lines):
+        rest = program.lines[i + 1 :]
+        if name not in program.outputs and not any(name in text for _, text in rest):
+            yield dataclasses.replace(program, lines=program.lines[:i] + rest)
     for i, (dtype, shape, seed) in enumerate(program.args):
         for less in {(dtype, shape[1:], seed), ("float32", shape, seed), (dtype, shape, 0)}:
             if less != program.args[i]:

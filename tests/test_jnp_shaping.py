@@ -185,7 +185,10 @@ REFUSED = {
     "eye_negative": (lambda jnp, x: jnp.eye(-1), ("negative dimensions",)),
     "array_none": (lambda jnp, x: jnp.array([None]), ("None",)),
     "array_string": (lambda jnp, x: jnp.array({"a": 1}), ()),
-    "where_one": (lambda jnp, x: jnp.where(x > 0, x), ("Either both or neither",)),
+    "where_one": (
+        lambda jnp, x: jnp.where(x > 0, x),
+        ("where requires ndarray or scalar", "position 2"),
+    ),
     "clip_nothing": (lambda jnp, x: jnp.clip(), ("No input",)),
     "nonzero_scalar": (lambda jnp, x: jnp.nonzero(3), ("0d arrays",)),
     "pad_mode": (lambda jnp, x: jnp.pad(x, 1, mode="magic"), ("magic",)),

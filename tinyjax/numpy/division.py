@@ -13,6 +13,7 @@ from tinyjax.numpy.promotion import (
     promote_args_inexact,
     promote_args_numeric,
     promote_dtypes_inexact,
+    to_shape,
 )
 from tinyjax.numpy.selection import _where
 from tinyjax.numpy.subprogram import subprogram
@@ -58,7 +59,9 @@ def remainder(x1, x2, /):
     nonzero = lax.ne(mod, zero)
     other_sign = lax.ne(lax.lt(mod, zero), lax.lt(x2, zero))
     mod = lax.select(lax.bitwise_and(other_sign, nonzero), lax.add(mod, x2), mod)
-    return mod if x2.dtype.kind in "iu" else signed_zeros(mod, lax.lt(x2, zero))
+    return (
+        mod if x2.dtype.kind in "iu" else signed_zeros(mod, to_shape(lax.lt(x2, zero), mod.shape))
+    )
 
 
 def signed_zeros(x, negative):
