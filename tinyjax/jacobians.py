@@ -8,8 +8,8 @@ from tinyjax import dtypes
 from tinyjax.array import lift
 from tinyjax.autodiff import check_argnums, check_callable, jvp, resolve_argnum, vjp
 from tinyjax.mapping import vmap
+from tinyjax.primitives.arithmetic import add, const, eq
 from tinyjax.primitives.creation import broadcasted_iota
-from tinyjax.primitives.elementwise import add, const, eq
 from tinyjax.primitives.linear import convert, convert_element_type_p, reshape
 from tinyjax.primitives.shaping import split
 from tinyjax.transforms.ad import is_inexact

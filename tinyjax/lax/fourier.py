@@ -12,9 +12,9 @@ import numpy as np
 from tinyjax import dtypes
 from tinyjax.array import lift
 from tinyjax.avals import ShapedArray
+from tinyjax.primitives.arithmetic import div, mul
 from tinyjax.primitives.complex_parts import conj
 from tinyjax.primitives.creation import full_like
-from tinyjax.primitives.elementwise import div, mul
 from tinyjax.primitives.linear import LinearOp, convert_element_type, expand_dims, to_front
 from tinyjax.primitives.slicing import dynamic_update_slice
 from tinyjax.transforms.subprogram import subprogram

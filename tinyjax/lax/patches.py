@@ -5,11 +5,11 @@ import math
 import numpy as np
 
 from tinyjax.array import lift
+from tinyjax.primitives.arithmetic import add, eq
 from tinyjax.primitives.conv_shapes import conv_dimension_numbers
 from tinyjax.primitives.convolution import conv_general_dilated
 from tinyjax.primitives.creation import broadcasted_iota
 from tinyjax.primitives.dot import Precision, canonicalize_precision, dot_general
-from tinyjax.primitives.elementwise import add, eq
 from tinyjax.primitives.linear import broadcast_in_dim, convert, reshape, transpose
 
 

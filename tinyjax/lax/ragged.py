@@ -4,11 +4,11 @@ import dataclasses
 from collections.abc import Sequence
 
 from tinyjax.array import lift
+from tinyjax.primitives.arithmetic import const, ge, lt, sub
 from tinyjax.primitives.bits import bitwise_and
 from tinyjax.primitives.creation import broadcasted_iota
 from tinyjax.primitives.cumulative import cumsum
 from tinyjax.primitives.dot import canonicalize_precision, dot_general, kept
-from tinyjax.primitives.elementwise import const, ge, lt, sub
 from tinyjax.primitives.linear import broadcast_in_dim
 from tinyjax.primitives.selection import select
 

@@ -2,8 +2,8 @@
 
 from tinyjax import dtypes
 from tinyjax.array import lift
+from tinyjax.primitives.arithmetic import mul
 from tinyjax.primitives.dot import dot_general
-from tinyjax.primitives.elementwise import mul
 from tinyjax.primitives.linear import broadcast_in_dim, convert_element_type, full, reshape
 
 

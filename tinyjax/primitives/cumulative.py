@@ -5,10 +5,13 @@ import numpy as np
 from tinyjax.array import lift
 from tinyjax.avals import ShapedArray
 from tinyjax.core import Primitive
-from tinyjax.primitives import elementwise as el
+from tinyjax.primitives.arithmetic import add, const, eq, mul, mul_p, ne, neg, sub
+from tinyjax.primitives.bits import bitwise_or
 from tinyjax.primitives.linear import LinearOp, zeros
 from tinyjax.primitives.maths import exp, log1p
+from tinyjax.primitives.order import abs_, max_, max_p, min_p
 from tinyjax.primitives.rules import kind
+from tinyjax.primitives.selection import select
 from tinyjax.primitives.shaping import concatenate, pad, rev
 from tinyjax.primitives.slicing import slice_in_dim
 from tinyjax.primitives.sums import accumulate
@@ -94,40 +97,40 @@ def interleave(even, odd, axis):
     n = even[0].shape[axis] + odd[0].shape[axis]
     even = [spaced(p, 0, n, axis) for p in even]
     odd = [spaced(p, 1, n, axis) for p in odd]
-    return [el.bitwise_or(a, b) if a.dtype == bool else el.add(a, b) for a, b in zip(even, odd)]
+    return [bitwise_or(a, b) if a.dtype == bool else add(a, b) for a, b in zip(even, odd)]
 
 
 def spaced(x, start, size, axis):
     """The entries of x at start, start + 2 ... of an axis of the given size; zeros between."""
     config = [(0, 0, 0)] * x.ndim
     config[axis] = (start, size - start - (2 * x.shape[axis] - 1), 1)
-    return pad(x, el.const(x, 0), config)
+    return pad(x, const(x, 0), config)
 
 
 def logaddexp(x, y):
     """log(exp(x) + exp(y)) without overflow; infinities add as they are."""
-    top, difference = el.max_(x, y), el.sub(x, y)
-    safe = el.add(top, log1p(exp(el.neg(el.abs_(difference)))))
-    return el.select(el.ne(difference, difference), el.add(x, y), safe)
+    top, difference = max_(x, y), sub(x, y)
+    safe = add(top, log1p(exp(neg(abs_(difference)))))
+    return select(ne(difference, difference), add(x, y), safe)
 
 
 def logaddexp_jvp(primals, tangents):
     """logaddexp and its tangent: the shares exp(x - ans) and exp(y - ans)."""
     (x, y), (s, t) = primals, tangents
     ans = logaddexp(x, y)
-    first = el.mul(s, exp(el.sub(without_inf(x), without_inf(ans))))
-    return ans, el.add(first, el.mul(t, exp(el.sub(without_inf(y), without_inf(ans)))))
+    first = mul(s, exp(sub(without_inf(x), without_inf(ans))))
+    return ans, add(first, mul(t, exp(sub(without_inf(y), without_inf(ans)))))
 
 
 def without_inf(x):
     """x with zeros for its infinities: inf - inf is to be 0."""
-    return el.select(el.eq(x, el.const(x, np.inf)), zeros(x.aval), x)
+    return select(eq(x, const(x, np.inf)), zeros(x.aval), x)
 
 
 cumsum_p = Cumsum("cumsum", np.add)
-cumprod_p = Nonlinear("cumprod", np.multiply, el.mul_p.jvp)
-cummax_p = Nonlinear("cummax", np.maximum, el.max_p.jvp)
-cummin_p = Nonlinear("cummin", np.minimum, el.min_p.jvp)
+cumprod_p = Nonlinear("cumprod", np.multiply, mul_p.jvp)
+cummax_p = Nonlinear("cummax", np.maximum, max_p.jvp)
+cummin_p = Nonlinear("cummin", np.minimum, min_p.jvp)
 cumlogsumexp_p = Nonlinear("cumlogsumexp", np.logaddexp, logaddexp_jvp)
 
 # ---- functions ----------------------------------------------------------------------------------

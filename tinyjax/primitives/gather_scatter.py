@@ -11,8 +11,8 @@ import numpy as np
 from tinyjax.array import Array, lift
 from tinyjax.avals import ShapedArray
 from tinyjax.core import EVAL, Primitive, StageTrace, Undef, Zero, active, nonzero, run
+from tinyjax.primitives.arithmetic import add, const, div, eq, mul, neg, sub
 from tinyjax.primitives.creation import full_like, iota
-from tinyjax.primitives.elementwise import add, const, div, eq, max_, min_, mul, neg, select, sub
 from tinyjax.primitives.linear import (
     add_tangents,
     batched_front,
@@ -23,6 +23,8 @@ from tinyjax.primitives.linear import (
     reshape,
     zeros,
 )
+from tinyjax.primitives.order import max_, min_
+from tinyjax.primitives.selection import select
 from tinyjax.primitives.shaping import check_same_dtypes
 from tinyjax.primitives.windows import (
     GatherDimensionNumbers,

@@ -12,7 +12,7 @@ from tinyjax import dtypes
 from tinyjax.array import lift
 from tinyjax.avals import ShapedArray
 from tinyjax.primitives import special
-from tinyjax.primitives.elementwise import (
+from tinyjax.primitives.arithmetic import (
     add,
     const,
     div,
@@ -24,10 +24,8 @@ from tinyjax.primitives.elementwise import (
     nary,
     neg,
     scale,
-    select,
     sub,
     unary,
-    without_zeros,
 )
 from tinyjax.primitives.linear import convert
 from tinyjax.primitives.rounding import rounded
@@ -39,6 +37,7 @@ from tinyjax.primitives.rules import (
     kind,
     spread_tangent,
 )
+from tinyjax.primitives.selection import select, without_zeros
 
 INEXACT = "fc"
 

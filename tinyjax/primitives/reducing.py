@@ -6,7 +6,7 @@ from tinyjax import dtypes
 from tinyjax.array import lift
 from tinyjax.avals import ShapedArray
 from tinyjax.core import Primitive, Zero
-from tinyjax.primitives import elementwise as el
+from tinyjax.primitives.arithmetic import const, div, eq, mul, mul_p
 from tinyjax.primitives.linear import (
     convert,
     reduce_sum_p,
@@ -65,9 +65,9 @@ class ReduceProd(Reduction):
             right = [rows(p, half, n) for p in pair]
             if n % 2:
                 config = [(0, 1, 0)] + [(0, 0, 0)] * (pair[0].ndim - 1)
-                right = [pad(p, el.const(p, c), config) for p, c in zip(right, (1, 0))]
+                right = [pad(p, const(p, c), config) for p, c in zip(right, (1, 0))]
             primals, tangents = zip(left, right)
-            pair, n = el.mul_p.jvp(primals, tangents), half
+            pair, n = mul_p.jvp(primals, tangents), half
         return squeeze(pair[0], (0,)), squeeze(pair[1], (0,))
 
 
@@ -92,12 +92,12 @@ class ReduceExtreme(Reduction):
         unit = [1 if i in axes else n for i, n in enumerate(x.shape)]
         # 70000 ties are more than float16 can count
         count_dtype = np.dtype(np.float32) if is_half(x.dtype) else x.dtype
-        places = convert(el.eq(x, reshape(ans, unit)), count_dtype)
+        places = convert(eq(x, reshape(ans, unit)), count_dtype)
         counts = reduce_sum_p.bind(places, axes=axes)
 
         def push(t):
-            share = reduce_sum_p.bind(el.mul(convert(t, count_dtype), places), axes=axes)
-            return convert(el.div(share, counts), x.dtype)
+            share = reduce_sum_p.bind(mul(convert(t, count_dtype), places), axes=axes)
+            return convert(div(share, counts), x.dtype)
 
         return ans, push
 

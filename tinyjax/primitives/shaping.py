@@ -11,7 +11,7 @@ from tinyjax import dtypes
 from tinyjax.array import lift
 from tinyjax.avals import ShapedArray, Value
 from tinyjax.core import Primitive, Undef, Zero, nonzero
-from tinyjax.primitives.elementwise import const, select, sub
+from tinyjax.primitives.arithmetic import const, sub
 from tinyjax.primitives.linear import (
     LinearOp,
     batched_front,
@@ -22,6 +22,7 @@ from tinyjax.primitives.linear import (
     instantiate,
     reduce_sum,
 )
+from tinyjax.primitives.selection import select
 
 
 class LinearMany(Primitive):

@@ -10,7 +10,7 @@ import numpy as np
 from tinyjax.array import Array, lift
 from tinyjax.avals import ShapedArray, Value
 from tinyjax.core import Primitive, Undef, Zero, nonzero
-from tinyjax.primitives.elementwise import add, const, lt, ne, rem, select
+from tinyjax.primitives.arithmetic import add, const, lt, ne
 from tinyjax.primitives.gather_scatter import gather, gather_p, scatter_p
 from tinyjax.primitives.linear import (
     broadcast,
@@ -24,6 +24,8 @@ from tinyjax.primitives.linear import (
     squeeze,
     zeros,
 )
+from tinyjax.primitives.order import rem
+from tinyjax.primitives.selection import select
 from tinyjax.primitives.shaping import check_same_dtypes, concatenate, slice, slice_object
 from tinyjax.primitives.windows import (
     GatherDimensionNumbers,

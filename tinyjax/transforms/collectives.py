@@ -5,8 +5,8 @@ import numpy as np
 from tinyjax.array import Array, lift
 from tinyjax.avals import ShapedArray
 from tinyjax.core import Primitive
+from tinyjax.primitives.arithmetic import div, mul
 from tinyjax.primitives.creation import iota
-from tinyjax.primitives.elementwise import div, mul
 from tinyjax.primitives.linear import convert, reduce_sum
 from tinyjax.primitives.reducing import reduce_max, reduce_min
 from tinyjax.transforms.batching import axis_size_of

@@ -5,7 +5,8 @@ import numpy as np
 from tinyjax.array import Array, lift
 from tinyjax.avals import ShapedArray
 from tinyjax.core import Tracer, Zero, nonzero, run
-from tinyjax.primitives import elementwise as el
+from tinyjax.primitives.arithmetic import add, mul
+from tinyjax.primitives.bits import bitwise_and, bitwise_or, bitwise_xor
 from tinyjax.primitives.conv_shapes import dilated, padtype_to_pads
 from tinyjax.primitives.linear import (
     batched_front,
@@ -16,6 +17,7 @@ from tinyjax.primitives.linear import (
     squeeze,
     transpose,
 )
+from tinyjax.primitives.order import max_, min_
 from tinyjax.primitives.pooling import (
     reduce_window_max_p,
     reduce_window_min_p,
@@ -133,13 +135,13 @@ class Fold(Higher):
 
 # the function, the reduction, and the value from which it starts
 MONOIDS = (
-    (el.add, reduce_sum, lambda dtype: 0),
-    (el.mul, reduce_prod, lambda dtype: 1),
-    (el.max_, reduce_max, lowest),
-    (el.min_, reduce_min, highest),
-    (el.bitwise_and, reduce_and, lambda dtype: True if dtype.kind == "b" else -1),
-    (el.bitwise_or, reduce_or, lambda dtype: 0),
-    (el.bitwise_xor, reduce_xor, lambda dtype: 0),
+    (add, reduce_sum, lambda dtype: 0),
+    (mul, reduce_prod, lambda dtype: 1),
+    (max_, reduce_max, lowest),
+    (min_, reduce_min, highest),
+    (bitwise_and, reduce_and, lambda dtype: True if dtype.kind == "b" else -1),
+    (bitwise_or, reduce_or, lambda dtype: 0),
+    (bitwise_xor, reduce_xor, lambda dtype: 0),
 )
 
 
@@ -313,9 +315,9 @@ class ReduceWindow(Fold):
 
 reduce_window_p = ReduceWindow("reduce_window")
 POOLS = (
-    (el.add, reduce_window_sum_p, lambda dtype: 0),
-    (el.max_, reduce_window_max_p, lowest),
-    (el.min_, reduce_window_min_p, highest),
+    (add, reduce_window_sum_p, lambda dtype: 0),
+    (max_, reduce_window_max_p, lowest),
+    (min_, reduce_window_min_p, highest),
 )
 
 

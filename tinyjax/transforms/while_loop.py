@@ -7,7 +7,7 @@ from tinyjax.array import Array, lift
 from tinyjax.config import current_flags
 from tinyjax.core import Tracer, Var, Zero, memo, run
 from tinyjax.errors import ConcretizationTypeError
-from tinyjax.primitives.elementwise import add, lt, select_n
+from tinyjax.primitives.arithmetic import add, lt
 from tinyjax.primitives.linear import (
     batched_front,
     broadcast_in_dim,
@@ -16,6 +16,7 @@ from tinyjax.primitives.linear import (
     moveaxis,
 )
 from tinyjax.primitives.reducing import reduce_or_p
+from tinyjax.primitives.selection import select_n
 from tinyjax.transforms.batching import fronts
 from tinyjax.transforms.call import fill, masks
 from tinyjax.transforms.flat import lift_args
