@@ -387,7 +387,7 @@ def registered_cards():
         module = importlib.import_module(f"tinyjax.primitives.{info.name}")
         for value in vars(module).values():
             if isinstance(value, Primitive):
-                found[value.name] = value
+                found.setdefault(value.name, value)  # log has a variant with another slope
     return found
 
 

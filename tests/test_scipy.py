@@ -4,6 +4,8 @@ import jax
 import jax.scipy
 import numpy as np
 import pytest
+import scipy.special
+from worlds import same_error
 
 import tinyjax
 import tinyjax.scipy
@@ -129,3 +131,17 @@ def test_errors():
         special.zeta(2.0)
     with pytest.raises(ValueError, match="between 0 and 30"):
         special.log_ndtr(X, 31)
+
+
+@pytest.mark.parametrize("operand", [0, 1])
+def test_betainc_has_no_slope_in_its_parameters(operand):
+    run = lambda jax: jax.grad(jax.lax.betainc, operand)(2.0, 3.0, 0.5)
+    same_error(run, "with respect to a and b not supported")
+
+
+def test_complex_loggamma_in_reverse():
+    """The oracle has no such derivative; it is the digamma function."""
+    z = np.array([0.3 + 0.5j, 2.0 - 0.4j, 5.0 + 3.0j], np.complex64)
+    total = lambda x: tinyjax.scipy.special.loggamma(x).sum()
+    slopes = tinyjax.grad(total, holomorphic=True)(z)
+    np.testing.assert_allclose(slopes, scipy.special.digamma(z), rtol=1e-5)

@@ -129,7 +129,7 @@ def test_signatures_are_the_oracles(family, name):
 
 
 #: The rest is printed with other equations of the same value.
-PRINTED_ELSEHOW = ("beta.logpdf", "beta.pdf", "betabinom", "norm.ppf", "norm.isf")
+PRINTED_ELSEHOW = ("truncnorm", "beta.logpdf", "beta.pdf", "betabinom", "norm.ppf", "norm.isf")
 
 
 @every_function

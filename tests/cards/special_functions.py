@@ -9,6 +9,7 @@ X = np.array([0.2, 1.5, 3.0, 5.0], np.float32)
 UNIT = np.array([0.1, 0.4, 0.7, 0.95], np.float32)
 REAL = np.array([-2.5, -0.3, 0.4, 1.7], np.float32)
 COMPLEX = np.array([0.3 + 0.5j, -0.7 + 1.2j, 2.0 - 0.4j], np.complex64)
+K, Z = np.array([1, 2, -3], np.int32), np.complex64(0.3 + 0.4j)
 ORDER = np.array([1.0, 2.0, 3.0, 2.0], np.float32)
 
 
@@ -25,7 +26,7 @@ def special(prim, fun, *args, diff=(0,), **options):
 
 def world(prim, fun, *args):
     """A case of a derivative's card."""
-    options = {"tol": 1e-3, "printed": False, "ns": "world", "batch": False}
+    options = {"tol": 1e-3, "printed": False, "ns": "world"}
     return Case(f"{prim} slope", prim, fun, args, **options)
 
 
@@ -40,6 +41,16 @@ def slope(name, operand, *args):
         return w.grad(total)(xs[operand])
 
     return world(f"{name}_slope", fun, *args)
+
+
+def digammas(w, z):
+    """gamma'(z), which has the digamma function in it."""
+    return w.vmap(w.grad(w.scipy.special.gamma, holomorphic=True))(z)
+
+
+def loggamma_slopes(w, k):
+    """The forward derivative of loggamma; the oracle has no other."""
+    return w.jvp(w.scipy.special.loggamma, (k * Z,), (k * 0 + Z,))[1]
 
 
 CASES = [
@@ -71,16 +82,16 @@ CASES = [
     special("spence", lambda s, x: s.spence(x), UNIT),
     special("dawsn", lambda s, x: s.dawsn(x), REAL),
     special("erfcx", lambda s, x: s.erfcx(x), REAL),
-    special("wofz", lambda s, z: s.wofz(z), COMPLEX, diff=()),
+    special("wofz", lambda s, z: s.wofz(z), COMPLEX, order2=False),
     special("owens_t", lambda s, h, a: s.owens_t(h, a), REAL, X, diff=(0, 1)),
-    special("complex_gamma", lambda s, z: s.gamma(z), COMPLEX, diff=()),
+    special("complex_gamma", lambda s, z: s.gamma(z), COMPLEX, order2=False),
     special("complex_loggamma", lambda s, z: s.loggamma(z), COMPLEX, diff=()),
     special("hyp1f1", lambda s, a, b, x: s.hyp1f1(a, b, x), A, X, REAL, diff=(0, 1, 2),
-            order2=False, batch=False),
+            order2=False),
     special("hyp2f1", lambda s, a, b, c, x: s.hyp2f1(a, b, c, x), A, X, X + 1, UNIT * 0.5,
-            diff=(0, 1, 2, 3), order2=False, batch=False),
+            diff=(0, 1, 2, 3), order2=False),
     slope("hyp1f1", 0, A, X, REAL),
     slope("hyp2f1", 2, A, X, X + 1, UNIT * 0.5),
-    world("complex_digamma", lambda w, z: w.grad(w.scipy.special.gamma, holomorphic=True)(z),
-          np.complex64(0.7 + 0.4j)),
+    world("complex_digamma", lambda w, k: digammas(w, k * Z), K),
+    world("complex_loggamma", loggamma_slopes, K),
 ]  # fmt: skip

@@ -118,8 +118,9 @@ def pad_constant(array, widths, values):
     """Padding with numbers: one, or one for each end of each axis."""
     values = convert(values, array.dtype, array.weak_type)
     if values.ndim == 0 or values.size == 1:
-        values = values.reshape(())
-        return lax.pad(array, values, [(a, b, 0) for a, b in widths])
+        values = values.reshape(()) if values.ndim else values
+        config = [(np.int64(a), np.int64(b), 0) for a, b in widths]  # NumPy's own, as in JAX
+        return lax.pad(array, values, config)
     values = broadcast_to(values, (array.ndim, 2))
     for axis, ends in enumerate(widths):
         for end, n in enumerate(ends):

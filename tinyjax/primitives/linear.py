@@ -100,7 +100,7 @@ class BroadcastInDim(LinearOp):
         units = [i for i, size in enumerate(x.aval.shape) if size == 1]
         kept = [d for i, d in enumerate(broadcast_dimensions) if i not in units]
         axes = tuple(d for d in range(len(shape)) if d not in kept)
-        return [reshape(reduce_sum_p.bind(ct, axes=axes), x.aval.shape)]
+        return [reshaped(reduce_sum_p.bind(ct, axes=axes), x.aval.shape)]
 
     def batch(self, axis, vals, dims, /, *, shape, broadcast_dimensions):
         x = to_front(vals[0], dims[0])
@@ -120,7 +120,7 @@ class Reshape(LinearOp):
         return ShapedArray(new_sizes, x.dtype, x.weak_type)
 
     def transpose(self, ct, x, *, new_sizes):
-        return [reshape(ct, x.aval.shape)]
+        return [reshaped(ct, x.aval.shape)]
 
     def batch(self, axis, vals, dims, /, *, new_sizes):
         return reshape(to_front(vals[0], dims[0]), (axis.size, *new_sizes)), 0
@@ -359,6 +359,11 @@ def reshape(operand, new_sizes, dimensions=None, *, out_sharding=None):
     return reshape_p.bind(operand, new_sizes=new_sizes)
 
 
+def reshaped(x, shape):
+    """reshape, and no equation if nothing changes; lax.reshape writes one for a number."""
+    return x if x.shape == tuple(shape) else reshape(x, shape)
+
+
 def squeeze(array, dimensions):
     """Remove axes of size 1. Raises ValueError if one has another size."""
     array = lift(array)
@@ -479,4 +484,4 @@ def unbroadcast(aval, ct):
     if not aval.shape:
         return reduce_sum(ct, tuple(range(ct.ndim)))
     axes = tuple(i for i, (a, b) in enumerate(zip(aval.shape, ct.shape)) if a != b)
-    return reshape(reduce_sum(ct, axes), aval.shape)
+    return reshaped(reduce_sum(ct, axes), aval.shape)

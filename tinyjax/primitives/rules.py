@@ -13,7 +13,7 @@ from tinyjax.primitives.linear import (
     expand_dims,
     moveaxis,
     new_front,
-    reshape,
+    reshaped,
     unbroadcast,
 )
 from tinyjax.primitives.narrow import kind
@@ -147,7 +147,7 @@ def spread_tangent(t, aval):
     if not nonzero(t) or t.shape == aval.shape:
         return t
     kept = [i for i, n in enumerate(t.shape) if n == aval.shape[i]]
-    return broadcast_in_dim(reshape(t, [t.shape[i] for i in kept]), aval.shape, kept)
+    return broadcast_in_dim(reshaped(t, [t.shape[i] for i in kept]), aval.shape, kept)
 
 
 def identity(t):

@@ -269,7 +269,8 @@ def pad(operand, padding_value, padding_config):
     Array([0, 0, 1, 0, 2, 0], dtype=int32)
     """
     operand, value = lift(operand), lift(padding_value)
-    config = tuple(tuple(map(operator.index, triple)) for triple in padding_config)
+    config = tuple(tuple(n if isinstance(n, np.int64) else operator.index(n) for n in triple)
+                   for triple in padding_config)  # fmt: skip
     pad_p.type(operand.aval, value.aval, padding_config=config)
     return pad_p.bind(operand, value, padding_config=config)
 
