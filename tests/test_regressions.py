@@ -1,8 +1,11 @@
 """Programs that once went wrong, in both worlds."""
 
+import importlib
+
 import jax
 import numpy as np
 import pytest
+from worlds import same_error
 
 import tinyjax
 
@@ -143,3 +146,44 @@ def test_scatter_under_vmap_knows_its_place_before_the_loop(place):
     want = np.zeros((3, 4, 4), np.float32)
     want[(slice(None), *place)] = np.arange(3)
     np.testing.assert_array_equal(out, want)
+
+
+# ---- conversions --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("convert", [float, complex, lambda x: complex(x).real])
+def test_a_number_under_grad_is_no_plain_number(convert):
+    """It would lose its derivative without a word."""
+    for transform in (lambda w, f: w.grad(f), lambda w, f: w.jit(f), lambda w, f: w.jit(w.grad(f))):
+        same_error(lambda w, t=transform: t(w, lambda x: x * convert(x))(2.0), "traced array")
+
+
+VIEWS = {
+    "complex_as_float": (np.array([1 + 2j, 3 - 1j], np.complex64), "float32"),
+    "complex_as_bytes": (np.array([1j], np.complex64), "uint8"),
+    "floats_as_complex": (np.arange(8, dtype=np.float32).reshape(2, 4), "complex64"),
+    "float_as_int": (np.ones(3, np.float32), "int32"),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views(name):
+    x, dtype = VIEWS[name]
+    np.testing.assert_array_equal(tinyjax.numpy.asarray(x).view(dtype), x.view(dtype))
+
+
+def test_lists_have_shapes_with_a_warning():
+    for function in ("shape", "ndim", "size"):
+        with pytest.warns(DeprecationWarning, match="requires ndarray or scalar"):
+            found = getattr(tinyjax.numpy, function)([[1, 2]])
+        assert found == getattr(np, function)([[1, 2]])
+
+
+def test_dtypes_alone_decide_what_a_vector_of_leaves_is():
+    tree = {"a": np.arange(2, dtype=np.int32), "b": np.ones(2, np.float16), "c": 2.0}
+    ours, theirs = (
+        importlib.import_module(f"{world}.flatten_util").ravel_pytree(tree)[0]
+        for world in ("tinyjax", "jax")
+    )
+    assert ours.dtype == theirs.dtype
+    np.testing.assert_array_equal(ours, theirs)

@@ -118,10 +118,12 @@ class Tracer(Value):
         return int(self._concrete(errors.concrete_scalar, "int"))
 
     def __float__(self):
-        return float(self._concrete(errors.concrete_scalar, "float"))
+        self._concrete(errors.concrete_scalar, "float")
+        raise errors.concrete_scalar(self, "float")  # a plain number would lose the derivative
 
     def __complex__(self):
-        return complex(self._concrete(errors.concrete_scalar, "complex"))
+        self._concrete(errors.concrete_scalar, "complex")
+        raise errors.concrete_scalar(self, "complex")
 
     def __index__(self):
         return self._concrete(errors.concrete_index).__index__()

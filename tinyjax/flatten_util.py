@@ -30,9 +30,9 @@ def ravel_pytree(pytree):
     leaves, tree = tree_flatten(pytree)
     if not leaves:
         return lax.full([0], 0, np.dtype(np.float32)), _Unravel(tree, (), (), None)
-    common = dtypes.result_type(*leaves)
     arrays = list(map(lift, leaves))
     own = tuple(x.dtype for x in arrays)
+    common = dtypes.result_type(*own)  # the dtypes alone: a number counts as a float32 here
     shapes = tuple(x.shape for x in arrays)
     same = all(d == common for d in own)
     if same:

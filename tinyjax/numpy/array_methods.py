@@ -216,6 +216,12 @@ def view(self, dtype=None, type=None):
         return view(self.astype("uint8"), dtype)
     if dtype.kind == "b":
         return view(self, np.uint8).astype(bool)
+    if self.dtype.kind == "c":  # the parts of a number lie side by side
+        parts = lax.expand_dims(lax.real(self), (-1,)), lax.expand_dims(lax.imag(self), (-1,))
+        return view(lax.concatenate(parts, self.ndim).reshape(*self.shape[:-1], -1), dtype)
+    if dtype.kind == "c":
+        parts = view(self, f"float{4 * new}")
+        return lax.complex(parts[..., 0::2], parts[..., 1::2])
     if old < new:
         factor = new // old
         split = self.reshape(*self.shape[:-1], self.shape[-1] // factor, factor)

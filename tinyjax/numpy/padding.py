@@ -77,6 +77,8 @@ def pairs(values, ndim, name):
         values = np.asarray(values)
     except ValueError:
         raise TypeError(f"`{name}` entries must be the same shape: {values}") from None
+    if values.dtype == object:
+        raise TypeError(f"`{name}` must be of integral type.")
     if values.shape not in ((ndim, 2), (1, 2), (2,), (1,), ()):
         raise ValueError(
             f"jnp.pad: {name} with nd={ndim} has unsupported shape {values.shape}. Valid shapes "

@@ -132,7 +132,7 @@ def count_unique(a, mask, size, length):
     return diff(IndexUpdate(ends)[1:].set(where(ends[1:], ends[1:], mask.size)))
 
 
-class UniqueAll(NamedTuple):
+class _UniqueAllResult(NamedTuple):
     """What unique_all returns."""
 
     values: Value
@@ -141,14 +141,14 @@ class UniqueAll(NamedTuple):
     counts: Value
 
 
-class UniqueCounts(NamedTuple):
+class _UniqueCountsResult(NamedTuple):
     """What unique_counts returns."""
 
     values: Value
     counts: Value
 
 
-class UniqueInverse(NamedTuple):
+class _UniqueInverseResult(NamedTuple):
     """What unique_inverse returns."""
 
     values: Value
@@ -157,19 +157,19 @@ class UniqueInverse(NamedTuple):
 
 def unique_all(x, /, *, size=None, fill_value=None):
     """Distinct elements, where they occur first, which one each element is, how often."""
-    return UniqueAll(*unique(x, True, True, True, equal_nan=False, size=size,
+    return _UniqueAllResult(*unique(x, True, True, True, equal_nan=False, size=size,
                              fill_value=fill_value))  # fmt: skip
 
 
 def unique_counts(x, /, *, size=None, fill_value=None):
     """Distinct elements and how often each occurs."""
-    return UniqueCounts(*unique(x, return_counts=True, equal_nan=False, size=size,
+    return _UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False, size=size,
                                 fill_value=fill_value))  # fmt: skip
 
 
 def unique_inverse(x, /, *, size=None, fill_value=None):
     """Distinct elements and which one each element is."""
-    return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False, size=size,
+    return _UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False, size=size,
                                  fill_value=fill_value))  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import math
 import operator
+import warnings
 
 import numpy as np
 
@@ -25,14 +26,25 @@ def ndim(a):
     """The number of axes."""
     if hasattr(a, "ndim"):
         return a.ndim
-    return ensure_arraylike("ndim", a).ndim
+    return len(shape_of_list("ndim", a))
 
 
 def shape(a):
     """The sizes of the axes, a tuple."""
     if hasattr(a, "shape"):
         return a.shape
-    return ensure_arraylike("shape", a).shape
+    return shape_of_list("shape", a)
+
+
+def shape_of_list(name, a):
+    """The shape that a number or nested list has in NumPy; lists are deprecated, as in JAX."""
+    if isinstance(a, (list, tuple)):
+        warnings.warn(
+            f"{name} requires ndarray or scalar arguments, got {type(a)}. In a future JAX release "
+            "this will be an error.", DeprecationWarning, stacklevel=3,
+        )  # fmt: skip
+        return np.shape(a)
+    return ensure_arraylike(name, a).shape
 
 
 def size(a, axis=None):

@@ -192,7 +192,7 @@ class Pad(LinearMany):
     def out_shape(self, shape, padding_config):
         """The shape of the result."""
         return tuple(
-            low + high + (n + (n - 1) * interior if n else 0)
+            int(low) + int(high) + (n + (n - 1) * interior if n else 0)
             for n, (low, high, interior) in zip(shape, padding_config)
         )
 

@@ -87,6 +87,8 @@ class Stage:
     """What all stages know. program: a jit.Traced; in_tree: the structure of (args, kwargs), whose
     leaves have these types and names."""
 
+    keeps_weak = False  # whether out_info tells of weak types; only Traced does
+
     def __init__(self, program, in_tree, fun_name, avals, names):
         self.program, self.in_tree, self.fun_name = program, in_tree, fun_name
         self.avals, self.names, self.donate_argnums = avals, names, ()
@@ -111,7 +113,8 @@ class Stage:
     def out_info(self):
         """The results' structure with a ShapeDtypeStruct for each array."""
         return tree_map(
-            lambda a: ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type), self.out_avals
+            lambda a: ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type and self.keeps_weak),
+            self.out_avals,
         )
 
     def kernels(self):
@@ -139,6 +142,8 @@ def operations(eqn):
 
 class Traced(Stage):
     """A function traced for arguments of some types: `.jaxpr`, `.out_info`, `.lower()`."""
+
+    keeps_weak = True
 
     @property
     def jaxpr(self):
