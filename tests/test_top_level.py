@@ -4,6 +4,7 @@ import importlib
 import inspect
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -574,3 +575,14 @@ def test_tracers_are_arrays():
         return seen, isinstance(XS, jax.Array), isinstance(jax.numpy.ones(1), jax.numpy.ndarray)
 
     same(run)
+
+
+def test_clearing_caches_meets_dead_references():
+    """Every object of the process is looked at; proxies of dead ones must not stop it."""
+    thing = type("Thing", (), {})()
+    proxy = weakref.proxy(thing)
+    del thing
+    f = tinyjax.jit(lambda x: x + 1)
+    f(1.0)
+    tinyjax.clear_caches()
+    assert f._cache_size() == 0 and type(proxy) is weakref.ProxyType

@@ -166,7 +166,7 @@ def clear_caches():
         for cache in options.values():
             cache.clear()
     for x in gc.get_objects():
-        if isinstance(x, jit_module.JitFunction):
+        if issubclass(type(x), jit_module.JitFunction):  # isinstance would follow dead proxies
             x.clear_cache()
 
 
