@@ -582,7 +582,7 @@ def test_clearing_caches_meets_dead_references():
     thing = type("Thing", (), {})()
     proxy = weakref.proxy(thing)
     del thing
-    f = tinyjax.jit(lambda x: x + 1)
+    f = OURS.jit(lambda x: x + 1)
     f(1.0)
-    tinyjax.clear_caches()
+    OURS.clear_caches()
     assert f._cache_size() == 0 and type(proxy) is weakref.ProxyType
