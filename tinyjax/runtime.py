@@ -104,7 +104,7 @@ def end_of_trace(trace):
     if not current_flags().check_tracer_leaks:
         return
     gc.collect()
-    tracers = [x for x in gc.get_objects() if isinstance(x, Tracer) and x.trace is trace]
+    tracers = [x for x in objects_of(Tracer) if x.trace is trace]
     mine = {id(tracers): tracers}  # lists that are made here, to look at others
     # Lists, not generators, which would refer to what they go through.
     held = [[is_held(r, mine) for r in referrers(x, mine)] for x in tracers]
@@ -152,6 +152,11 @@ def effects_barrier():
     """Wait until all callbacks have run: they have, since programs run to their end."""
 
 
+def objects_of(kind):
+    """All objects of a class in this process; isinstance would follow proxies of dead ones."""
+    return [x for x in gc.get_objects() if issubclass(type(x), kind)]
+
+
 def clear_caches():
     """Forget all traces and compiled programs of this process.
 
@@ -165,9 +170,8 @@ def clear_caches():
     for options in list(jit_module._caches.values()):
         for cache in options.values():
             cache.clear()
-    for x in gc.get_objects():
-        if issubclass(type(x), jit_module.JitFunction):  # isinstance would follow dead proxies
-            x.clear_cache()
+    for x in objects_of(jit_module.JitFunction):
+        x.clear_cache()
 
 
 def live_arrays(platform=None):
@@ -179,7 +183,7 @@ def live_arrays(platform=None):
     True
     """
     check_backend(platform)
-    return [x for x in gc.get_objects() if isinstance(x, Array)]
+    return objects_of(Array)
 
 
 def print_environment_info(return_string=False):
