@@ -47,7 +47,7 @@ REFUSALS = (TypeError, ValueError, IndexError, AttributeError, NotImplementedErr
 
 def transformed(world, how, f, arrays):
     """The function under a transformation of a world, and arguments for it."""
-    g = lambda *xs: f(world.numpy, *xs)  # noqa: E731
+    g = lambda *xs: f(world.numpy, *xs)
     if how == "vmap":
         return world.vmap(g), [np.stack([x, x + 1]) for x in arrays]
     return lambda *xs: world.jvp(g, xs, xs), arrays

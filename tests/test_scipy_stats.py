@@ -213,7 +213,7 @@ def test_gaussian_kde(options):
     same(lambda w, d: w.scipy.stats.gaussian_kde(d, **options)(points), data)
     same(use("integrate_gaussian", np.zeros(2, np.float32), unit), data)
     same(lambda w, d: w.tree_util.tree_leaves(w.scipy.stats.gaussian_kde(d, **options)), data)
-    line = lambda w, d: w.scipy.stats.gaussian_kde(d, **options).integrate_box_1d(-0.5, 1.0)  # noqa: E731
+    line = lambda w, d: w.scipy.stats.gaussian_kde(d, **options).integrate_box_1d(-0.5, 1.0)
     same(line, data[0])
 
     def overlap(w, d):

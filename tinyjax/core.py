@@ -220,9 +220,9 @@ class EvalTrace(Trace):
         with np.errstate(all="ignore"):
             out = prim.impl(*arrays, **params)
         weak = prim.weak_result(args, params)
-        outs = [Array(o, weak) for o in out] if prim.multi else [Array(out, weak)]
-        check_floats(prim, outs)
-        return outs if prim.multi else outs[0]
+        outs = [Array(o, weak) for o in out] if prim.multi else Array(out, weak)
+        check_floats(prim, outs if prim.multi else [outs])
+        return outs
 
     def process_high(self, prim, args, params):
         """A primitive that holds programs works on Arrays, with this trace current."""
@@ -244,6 +244,8 @@ class EvalTrace(Trace):
 def check_floats(name, arrays):
     """Raise FloatingPointError for what the flags debug_nans and debug_infs look for."""
     flags = current_flags()
+    if not (flags.debug_nans or flags.debug_infs):  # asked after every eager operation
+        return
     for word, wanted in (("nan", flags.debug_nans), ("inf", flags.debug_infs)):
         for x in arrays if wanted else ():
             if issubdtype(x.dtype, np.inexact) and getattr(np, f"is{word}")(x.npy).any():

@@ -16,8 +16,8 @@ from tinyjax import numpy as jnp
 from tinyjax.array import lift
 from tinyjax.numpy.checks import concrete_or_error
 from tinyjax.numpy.promotion import promote_dtypes_inexact
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.linear import canonicalize_axis, canonicalize_shape
+from tinyjax.transforms.subprogram import subprogram
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
 

@@ -1,6 +1,6 @@
 """Types for annotations: ArrayLike is what functions take for an array, DTypeLike for a dtype."""
 
-from typing import Any, Protocol, Union
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,7 +14,7 @@ class SupportsDType(Protocol):
     def dtype(self) -> np.dtype: ...
 
 
-ArrayLike = Union[Array, np.ndarray, np.bool_, np.number, bool, int, float, complex]  # noqa: UP007
-DTypeLike = Union[str, type[Any], np.dtype, SupportsDType]  # noqa: UP007
+ArrayLike = Array | np.ndarray | np.bool_ | np.number | bool | int | float | complex
+DTypeLike = str | type[Any] | np.dtype | SupportsDType
 
 __all__ = ["ArrayLike", "DTypeLike"]

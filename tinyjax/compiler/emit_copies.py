@@ -59,7 +59,7 @@ def emit_pad(em, out, eqn):
     em.over(shape, lambda idx: em.store(out, idx, read(em, value, [])))
     shifts, cut, kept = [], [], []
     for n, wanted, (low, _, interior) in zip(x.aval.shape, shape, eqn.params["padding_config"]):
-        low, step = int(low), interior + 1
+        step = interior + 1
         first = max(0, -(low // step))
         last = max(first, min(n, -((low - wanted) // step)))
         shifts.append((low + first * step, step))

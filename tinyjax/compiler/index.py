@@ -160,7 +160,6 @@ def pad(ctx, eqn, idx, which):
     for d, (n, (low, high, _)) in enumerate(zip(x.aval.shape, eqn.params["padding_config"])):
         if not low and not high:
             continue
-        low, high = int(low), int(high)
         starts = [0] * (low > 0) + [low] + [low + n] * (high > 0)
         at = ctx.piece(idx[d], starts)
         if at is None:

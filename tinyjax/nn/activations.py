@@ -6,8 +6,8 @@ from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.numpy.checks import ensure_arraylike
 from tinyjax.numpy.promotion import promote_args_inexact
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.transforms.custom import custom_jvp
+from tinyjax.transforms.subprogram import subprogram
 
 # ---- clipped ------------------------------------------------------------------------------------
 

@@ -9,9 +9,9 @@ from tinyjax import numpy as jnp
 from tinyjax.numpy.checks import check_where, concrete_or_error, ensure_arraylike, static_axes
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.reductions import count_elements
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.linear import canonicalize_axes, canonicalize_axis, convert
 from tinyjax.primitives.maths import log_total
+from tinyjax.transforms.subprogram import subprogram
 
 # ---- softmax ------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from tinyjax.numpy.comparisons import equal, isfinite, isnan, logical_and, logic
 from tinyjax.numpy.creation import array, asarray
 from tinyjax.numpy.promotion import promote_args, promote_args_inexact
 from tinyjax.numpy.reductions import all
-from tinyjax.numpy.subprogram import subprogram
+from tinyjax.transforms.subprogram import subprogram
 
 
 @subprogram(static_argnames=("equal_nan",))

@@ -14,7 +14,7 @@ from tinyjax.numpy.promotion import (
 )
 from tinyjax.numpy.reductions import any as any_
 from tinyjax.numpy.selection import _where
-from tinyjax.numpy.subprogram import subprogram
+from tinyjax.transforms.subprogram import subprogram
 
 # ---- comparisons --------------------------------------------------------------------------------
 

@@ -13,10 +13,10 @@ from tinyjax.numpy.promotion import promote_dtypes, promote_dtypes_inexact
 from tinyjax.numpy.reductions import cumsum
 from tinyjax.numpy.searching import clip, searchsorted, where
 from tinyjax.numpy.shaping import broadcast_to, flip, moveaxis, ravel
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.numpy.ufuncs import abs, conj, subtract
 from tinyjax.primitives.linear import canonicalize_axis
 from tinyjax.transforms.jit import jit
+from tinyjax.transforms.subprogram import subprogram
 
 # ---- differences --------------------------------------------------------------------------------
 

@@ -16,9 +16,9 @@ from tinyjax.numpy.promotion import (
     to_shape,
 )
 from tinyjax.numpy.selection import _where
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.numpy.ufuncs import ceil, exp2, floor
 from tinyjax.transforms.custom import custom_jvp
+from tinyjax.transforms.subprogram import subprogram
 
 # ---- division -----------------------------------------------------------------------------------
 

@@ -10,9 +10,9 @@ from tinyjax.numpy.checks import check_arraylike, ensure_arraylike
 from tinyjax.numpy.creation import arange, array, asarray
 from tinyjax.numpy.reductions import cumsum
 from tinyjax.numpy.searching import argmax
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.numpy.vectorizing import vectorize
 from tinyjax.primitives.linear import canonicalize_axis, canonicalize_shape
+from tinyjax.transforms.subprogram import subprogram
 
 
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):

@@ -10,8 +10,8 @@ from tinyjax.numpy.at import IndexUpdate
 from tinyjax.numpy.checks import check_out, ensure_arraylike
 from tinyjax.numpy.promotion import const
 from tinyjax.numpy.selection import _where
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.linear import canonicalize_axis
+from tinyjax.transforms.subprogram import subprogram
 
 # ---- take ---------------------------------------------------------------------------------------
 

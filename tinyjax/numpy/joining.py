@@ -26,8 +26,8 @@ from tinyjax.numpy.shaping import (
     ravel,
     roll,
 )
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.linear import canonicalize_axis
+from tinyjax.transforms.subprogram import subprogram
 
 # ---- several into one ---------------------------------------------------------------------------
 

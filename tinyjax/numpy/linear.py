@@ -8,10 +8,10 @@ from tinyjax import dtypes, lax
 from tinyjax.numpy.checks import ensure_arraylike
 from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.shaping import moveaxis
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.numpy.ufuncs import conj
 from tinyjax.numpy.vectorizing import vectorize
 from tinyjax.primitives.linear import canonicalize_axis, convert
+from tinyjax.transforms.subprogram import subprogram
 
 
 def product_dtype(name, preferred, *args):

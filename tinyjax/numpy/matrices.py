@@ -14,8 +14,8 @@ from tinyjax.numpy.reductions import sum
 from tinyjax.numpy.searching import nonzero
 from tinyjax.numpy.selection import _where
 from tinyjax.numpy.shaping import moveaxis, ravel
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.linear import canonicalize_axis
+from tinyjax.transforms.subprogram import subprogram
 
 # ---- diagonals ----------------------------------------------------------------------------------
 

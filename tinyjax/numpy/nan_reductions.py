@@ -10,8 +10,8 @@ from tinyjax.numpy.promotion import const
 from tinyjax.numpy.reductions import all, max, mean, min, prod, start_value, sum
 from tinyjax.numpy.selection import _where
 from tinyjax.numpy.statistics import squared_magnitude, variance_dtypes
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.linear import convert
+from tinyjax.transforms.subprogram import subprogram
 
 
 def without_nans(name, reduction, init, a, axis, keepdims, where, nan_if_all=False, **kwargs):

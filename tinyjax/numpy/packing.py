@@ -8,7 +8,7 @@ from tinyjax.numpy.creation import arange, asarray
 from tinyjax.numpy.padding import pad
 from tinyjax.numpy.promotion import const
 from tinyjax.numpy.shaping import swapaxes
-from tinyjax.numpy.subprogram import subprogram
+from tinyjax.transforms.subprogram import subprogram
 
 
 def bit_places(bitorder):

@@ -14,8 +14,8 @@ from tinyjax.numpy.ranges import linspace
 from tinyjax.numpy.reductions import amax, amin, mean
 from tinyjax.numpy.rounding import round
 from tinyjax.numpy.shaping import broadcast_to, flip
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.linear import convert
+from tinyjax.transforms.subprogram import subprogram
 
 SETTINGS = {
     "constant": ("constant_values",),

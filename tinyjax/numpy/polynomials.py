@@ -19,8 +19,8 @@ from tinyjax.numpy.reductions import all
 from tinyjax.numpy.searching import argmin
 from tinyjax.numpy.selection import _where
 from tinyjax.numpy.shaping import atleast_1d, roll
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.numpy.ufuncs import abs, maximum, power, sqrt, true_divide
+from tinyjax.transforms.subprogram import subprogram
 
 # ---- values and roots ---------------------------------------------------------------------------
 

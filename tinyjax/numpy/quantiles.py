@@ -11,8 +11,8 @@ from tinyjax.numpy.promotion import const, promote_dtypes_inexact
 from tinyjax.numpy.reductions import all, any, cumsum, sum
 from tinyjax.numpy.selection import _where
 from tinyjax.numpy.shaping import broadcast_to, moveaxis
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.linear import canonicalize_axes, canonicalize_axis, convert
+from tinyjax.transforms.subprogram import subprogram
 
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
 STATIC = ("axis", "overwrite_input", "keepdims", "method")

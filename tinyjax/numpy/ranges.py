@@ -8,9 +8,9 @@ from tinyjax import dtypes, lax
 from tinyjax.numpy.checks import concrete_or_error, ensure_arraylike
 from tinyjax.numpy.creation import asarray, empty, full
 from tinyjax.numpy.promotion import to_shape
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.numpy.ufuncs import log10, power, sign
 from tinyjax.primitives.linear import canonicalize_axis, convert
+from tinyjax.transforms.subprogram import subprogram
 
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):

@@ -8,8 +8,8 @@ from tinyjax import dtypes, lax
 from tinyjax.numpy.checks import check_out, check_where, ensure_arraylike, static_axes
 from tinyjax.numpy.promotion import const, promote_dtypes_numeric, to_shape
 from tinyjax.numpy.selection import _where
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.linear import canonicalize_axis, convert
+from tinyjax.transforms.subprogram import subprogram
 
 # ---- the machinery ------------------------------------------------------------------------------
 

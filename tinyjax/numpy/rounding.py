@@ -7,7 +7,7 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.numpy.checks import check_out, concrete_or_error, ensure_arraylike
 from tinyjax.numpy.promotion import const
-from tinyjax.numpy.subprogram import subprogram
+from tinyjax.transforms.subprogram import subprogram
 
 
 @subprogram(static_argnames=("decimals",))

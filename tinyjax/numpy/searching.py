@@ -23,8 +23,8 @@ from tinyjax.numpy.reductions import all, any, cumsum
 from tinyjax.numpy.selection import _where
 from tinyjax.numpy.shaping import atleast_1d, broadcast_arrays, moveaxis, ravel, transpose
 from tinyjax.numpy.sorting import argsort
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.numpy.ufuncs import maximum, minimum
+from tinyjax.transforms.subprogram import subprogram
 
 # ---- choosing -----------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from tinyjax import lax
 from tinyjax.numpy.checks import ensure_arraylike
 from tinyjax.numpy.promotion import broadcast_together, const, promote_dtypes
-from tinyjax.numpy.subprogram import subprogram
+from tinyjax.transforms.subprogram import subprogram
 
 
 @subprogram

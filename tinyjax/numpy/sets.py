@@ -19,8 +19,8 @@ from tinyjax.numpy.reductions import all, any, cumsum
 from tinyjax.numpy.searching import nonzero, searchsorted, where
 from tinyjax.numpy.shaping import moveaxis, ravel
 from tinyjax.numpy.sorting import lexsort, sort
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.linear import canonicalize_axis
+from tinyjax.transforms.subprogram import subprogram
 
 # ---- unique -------------------------------------------------------------------------------------
 

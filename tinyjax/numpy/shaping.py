@@ -16,8 +16,8 @@ from tinyjax.numpy.checks import (
 )
 from tinyjax.numpy.creation import array, asarray
 from tinyjax.numpy.promotion import broadcast_together, to_shape
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.linear import canonicalize_axes, canonicalize_axis, canonicalize_shape
+from tinyjax.transforms.subprogram import subprogram
 
 # ---- facts --------------------------------------------------------------------------------------
 

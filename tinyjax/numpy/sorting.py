@@ -7,8 +7,8 @@ from tinyjax.mapping import vmap
 from tinyjax.numpy.at import IndexUpdate
 from tinyjax.numpy.checks import check_sequence, ensure_arraylike
 from tinyjax.numpy.shaping import swapaxes
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.linear import canonicalize_axis
+from tinyjax.transforms.subprogram import subprogram
 
 
 def check_numpy_only(name, kind, order):

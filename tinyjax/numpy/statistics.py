@@ -18,9 +18,9 @@ from tinyjax.numpy.reductions import amax, amin, count_elements, mean, sum, upca
 from tinyjax.numpy.searching import clip
 from tinyjax.numpy.selection import _where
 from tinyjax.numpy.shaping import atleast_2d
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.numpy.ufuncs import abs, imag, real, sqrt, true_divide
 from tinyjax.primitives.linear import canonicalize_axes, convert
+from tinyjax.transforms.subprogram import subprogram
 
 # ---- variance -----------------------------------------------------------------------------------
 

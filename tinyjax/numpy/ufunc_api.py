@@ -12,9 +12,9 @@ from tinyjax.numpy.gather import take
 from tinyjax.numpy.joining import append
 from tinyjax.numpy.selection import _where
 from tinyjax.numpy.shaping import broadcast_to, moveaxis
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.numpy.vectorizing import vectorize
 from tinyjax.primitives.linear import canonicalize_axis
+from tinyjax.transforms.subprogram import subprogram
 
 
 class ufunc:

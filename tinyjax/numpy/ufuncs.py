@@ -20,7 +20,7 @@ from tinyjax.numpy.promotion import (
     promote_shapes,
 )
 from tinyjax.numpy.selection import _where
-from tinyjax.numpy.subprogram import subprogram
+from tinyjax.transforms.subprogram import subprogram
 
 # ---- functions of one argument, in floating point -----------------------------------------------
 

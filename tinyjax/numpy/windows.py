@@ -6,9 +6,9 @@ from tinyjax import dtypes, lax
 from tinyjax.numpy.checks import concrete_or_error
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.selection import _where
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.numpy.ufuncs import abs, cos, sqrt
 from tinyjax.transforms.custom import custom_jvp
+from tinyjax.transforms.subprogram import subprogram
 
 
 @subprogram

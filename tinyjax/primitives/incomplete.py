@@ -251,9 +251,6 @@ def no_beta_slope(ans, a, b, x):
     raise ValueError("Betainc gradient with respect to a and b not supported.")
 
 
-no_beta_slope.refuses = True  # type: ignore[attr-defined]  # its only rule is an error
-
-
 def slope_with(f):
     """The tangent t times f(a, x)."""
 

@@ -189,6 +189,10 @@ class Pad(LinearMany):
         out[tuple(target)] = x[tuple(source)]
         return out
 
+    def lower(self, args, *, padding_config):
+        """The compiler gets plain numbers; NumPy's are there to be printed as in JAX."""
+        return args, {"padding_config": tuple(tuple(map(int, axis)) for axis in padding_config)}
+
     def out_shape(self, shape, padding_config):
         """The shape of the result."""
         return tuple(

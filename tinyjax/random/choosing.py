@@ -9,11 +9,11 @@ from tinyjax.array import lift
 from tinyjax.numpy import arange, argmax, asarray, cumsum, log, moveaxis, searchsorted, take, zeros
 from tinyjax.numpy.checks import check_arraylike, concrete_or_error
 from tinyjax.numpy.promotion import promote_dtypes_inexact
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.linear import canonicalize_axis, canonicalize_shape
 from tinyjax.random.distributions import gumbel
 from tinyjax.random.keys import typed
 from tinyjax.random.uniform import check_shape, randint, raw_bits, two_keys, uniform
+from tinyjax.transforms.subprogram import subprogram
 
 # ---- permutations -------------------------------------------------------------------------------
 

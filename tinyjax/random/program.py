@@ -3,8 +3,8 @@
 import functools
 import math
 
-from tinyjax.numpy.subprogram import in_program
 from tinyjax.transforms.jit import jit
+from tinyjax.transforms.subprogram import in_program
 
 LARGE = 1 << 17  # elements
 

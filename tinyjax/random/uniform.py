@@ -5,7 +5,6 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.array import Array, lift
 from tinyjax.numpy import asarray, clip
-from tinyjax.numpy.subprogram import in_program
 from tinyjax.primitives.linear import (
     canonicalize_shape,
     convert,
@@ -15,6 +14,7 @@ from tinyjax.primitives.linear import (
 from tinyjax.primitives.random_bits import random_bits_p, random_split_p
 from tinyjax.random.keys import typed
 from tinyjax.random.program import program
+from tinyjax.transforms.subprogram import in_program
 
 WIDE = np.dtype(np.float64)
 

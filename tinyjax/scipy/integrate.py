@@ -1,7 +1,7 @@
 """jax.scipy.integrate: the area below samples of a function."""
 
 from tinyjax import numpy as jnp
-from tinyjax.numpy.subprogram import subprogram
+from tinyjax.transforms.subprogram import subprogram
 
 __all__ = ["trapezoid"]
 

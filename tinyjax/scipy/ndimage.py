@@ -9,7 +9,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.numpy.subprogram import subprogram
+from tinyjax.transforms.subprogram import subprogram
 
 __all__ = ["map_coordinates"]
 

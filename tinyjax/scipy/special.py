@@ -10,7 +10,6 @@ from tinyjax.nn import normalizing
 from tinyjax.nn.normalizing import logsumexp
 from tinyjax.numpy.checks import concrete_or_error, ensure_arraylike
 from tinyjax.numpy.promotion import const, constant_like, promote_args_inexact
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives import scipy_functions as cards
 from tinyjax.primitives.special import BERNOULLI
 from tinyjax.scipy.integrals import (
@@ -29,6 +28,7 @@ from tinyjax.scipy.integrals import (
 from tinyjax.scipy.normal import log_ndtr, ndtr, ndtri
 from tinyjax.scipy.series import bernoulli, bessel_jn, hyp1f1, hyp2f1, sph_harm_y
 from tinyjax.transforms.custom import custom_jvp
+from tinyjax.transforms.subprogram import subprogram
 
 __all__ = [
     "bernoulli",

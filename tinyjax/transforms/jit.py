@@ -10,7 +10,14 @@ from tinyjax.avals import ShapedArray
 from tinyjax.check_jaxpr import check_jaxpr
 from tinyjax.compiler import compile_jaxpr
 from tinyjax.config import config, current_flags
-from tinyjax.core import EVAL, Tracer, check_floats, check_runnable, current_trace, run
+from tinyjax.core import (
+    EVAL,
+    Tracer,
+    check_floats,
+    check_runnable,
+    current_trace,
+    run,
+)
 from tinyjax.transforms.batching import axis_env
 from tinyjax.transforms.call import Call, fill
 from tinyjax.transforms.flat import FlatFun, arg_names, fun_name, lift_args, wraps

@@ -3,24 +3,9 @@
 All are memoised on the jaxpr: a program is transformed once, so compiled code is found again.
 """
 
-from tinyjax.core import (
-    StageTrace,
-    StageTracer,
-    Undef,
-    Var,
-    Zero,
-    active,
-    memo,
-    nonzero,
-    run,
-)
+from tinyjax.core import StageTrace, StageTracer, Undef, Var, Zero, active, memo, nonzero, run
 from tinyjax.primitives.linear import instantiate
-from tinyjax.transforms.ad import (
-    JVPTrace,
-    JVPTracer,
-    jvp_flat,
-    transpose,
-)
+from tinyjax.transforms.ad import JVPTrace, JVPTracer, jvp_flat, transpose
 from tinyjax.transforms.batching import move_to, vmap_flat
 from tinyjax.transforms.stage import closed, dce, prune_captured, stage_closed
 from tinyjax.util import drop, split_list, spread, take, unzip2

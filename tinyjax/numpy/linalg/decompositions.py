@@ -10,9 +10,9 @@ from tinyjax.numpy.checks import ensure_arraylike
 from tinyjax.numpy.gather import take_along_axis
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.shaping import matrix_transpose
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.numpy.ufuncs import conj
 from tinyjax.primitives.factorizations import geqrf
+from tinyjax.transforms.subprogram import subprogram
 
 
 class EighResult(NamedTuple):

@@ -14,10 +14,10 @@ from tinyjax.numpy.matrices import diagonal, ix_, trace
 from tinyjax.numpy.reductions import any, count_nonzero, cumprod, prod, sum
 from tinyjax.numpy.searching import where
 from tinyjax.numpy.shaping import broadcast_to
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.numpy.ufuncs import abs, exp, log, real, sign
 from tinyjax.primitives.factorizations import geqrf
 from tinyjax.transforms.custom import custom_jvp
+from tinyjax.transforms.subprogram import subprogram
 
 
 class SlogdetResult(NamedTuple):

@@ -8,9 +8,9 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import EVAL, StageTrace, current_trace
 from tinyjax.mapping import vmap
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.identities import stop_gradient
 from tinyjax.primitives.linear import broadcast_in_dim_p
+from tinyjax.transforms.subprogram import subprogram
 
 
 def lu_solve(lu, permutation, b, trans=0):

@@ -8,9 +8,9 @@ from tinyjax.numpy.linalg.decompositions import svd
 from tinyjax.numpy.promotion import const, promote_dtypes_inexact
 from tinyjax.numpy.reductions import amax, amin, any, sum
 from tinyjax.numpy.shaping import moveaxis
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.numpy.ufuncs import abs, conj, power, real, sqrt
 from tinyjax.primitives.linear import canonicalize_axis
+from tinyjax.transforms.subprogram import subprogram
 
 
 @subprogram(static_argnames=("ord", "axis", "keepdims"))

@@ -17,10 +17,10 @@ from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.reductions import any
 from tinyjax.numpy.searching import where
 from tinyjax.numpy.shaping import broadcast_to, moveaxis
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.numpy.ufuncs import conj
 from tinyjax.numpy.vectorizing import vectorize
 from tinyjax.transforms.custom import custom_jvp
+from tinyjax.transforms.subprogram import subprogram
 
 HIGHEST = lax.Precision.HIGHEST
 

@@ -7,9 +7,9 @@ from tinyjax import numpy as jnp
 from tinyjax.numpy import linalg
 from tinyjax.numpy.linalg.decompositions import adjoint
 from tinyjax.numpy.promotion import promote_dtypes_complex, promote_dtypes_inexact
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.factorizations import geqp3_p, geqrf_p
 from tinyjax.primitives.matrix_cards import complex_dtype
+from tinyjax.transforms.subprogram import subprogram
 
 HIGHEST = lax.Precision.HIGHEST
 

@@ -10,8 +10,8 @@ from tinyjax.numpy import linalg
 from tinyjax.numpy.linalg import equations
 from tinyjax.numpy.linalg.decompositions import adjoint
 from tinyjax.numpy.promotion import promote_dtypes_inexact
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.identities import stop_gradient
+from tinyjax.transforms.subprogram import subprogram
 
 # ---- Cholesky -----------------------------------------------------------------------------------
 

@@ -9,9 +9,9 @@ from tinyjax.autodiff import jvp
 from tinyjax.numpy import linalg
 from tinyjax.numpy.linalg.decompositions import adjoint
 from tinyjax.numpy.promotion import promote_dtypes_inexact
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.scipy.linalg.decompositions import rsf2csf, schur
 from tinyjax.scipy.linalg.equations import solve_triangular
+from tinyjax.transforms.subprogram import subprogram
 
 HIGHEST = lax.Precision.HIGHEST
 dot = functools.partial(jnp.dot, precision=HIGHEST)

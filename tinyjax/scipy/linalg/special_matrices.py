@@ -9,8 +9,8 @@ from tinyjax import dtypes, lax
 from tinyjax import numpy as jnp
 from tinyjax.numpy.checks import ensure_arraylike
 from tinyjax.numpy.promotion import promote_args_inexact, promote_dtypes
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.scipy.special import comb
+from tinyjax.transforms.subprogram import subprogram
 
 # ---- patterns of given numbers ------------------------------------------------------------------
 

@@ -5,10 +5,10 @@ import numpy as np
 from tinyjax import numpy as jnp
 from tinyjax.numpy.checks import ensure_arraylike
 from tinyjax.numpy.promotion import promote_args_inexact, promote_dtypes_inexact
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.arithmetic import const
 from tinyjax.scipy import special
 from tinyjax.scipy.stats.derived import exp_of
+from tinyjax.transforms.subprogram import subprogram
 
 
 def logpmf(k, mu, loc=0):

@@ -11,8 +11,8 @@ from tinyjax.avals import Value
 from tinyjax.mapping import vmap
 from tinyjax.numpy.checks import check_arraylike
 from tinyjax.numpy.promotion import promote_args_inexact
-from tinyjax.numpy.subprogram import subprogram
 from tinyjax.primitives.linear import canonicalize_axis
+from tinyjax.transforms.subprogram import subprogram
 
 RANKS = ("average", "min", "max", "dense", "ordinal")
 
