@@ -25,7 +25,7 @@ LAYERS = [
     ["primitives/"],  # L2: cards
     ["transforms/stage", "transforms/ad", "transforms/batching", "transforms/programs"],  # L3
     ["compiler/", "check_jaxpr"],  # L3, beside the transformations
-    ["transforms/"],  # L4: primitives that hold programs
+    ["transforms/", "parallel/"],  # L4: primitives that hold programs; devices
     ["mapping"],
     ["lax/"],
     [
@@ -39,7 +39,7 @@ LAYERS = [
     ["learn/"],  # L6: the school, a user of the public names like any other
 ]
 # optional at run time, or so slow to import that only their use may pay for them
-LAZY = {"numba", "llvmlite", "scipy", "matplotlib", "IPython", "tqdm", "ml_dtypes", "opt_einsum"}
+LAZY = {"numba", "cloudpickle", "mpi4py", "llvmlite", "scipy", "matplotlib", "IPython", "tqdm", "ml_dtypes", "opt_einsum"}
 
 
 def module_name(path):

@@ -111,4 +111,5 @@ from tinyjax.runtime import (
 from tinyjax.transforms.checkpoint import checkpoint, checkpoint_policies, remat
 from tinyjax.transforms.custom import custom_jvp, custom_vjp
 from tinyjax.transforms.jit import ShapeDtypeStruct, jit
+from tinyjax.transforms.pmapping import pmap
 from tinyjax.version import __version__, __version_info__

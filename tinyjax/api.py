@@ -1,15 +1,14 @@
 """The rest of the top level: make_jaxpr, eval_shape, waiting for results."""
 
-import contextlib
 import operator
 
 from tinyjax.array import Array, is_arraylike, lift
 from tinyjax.autodiff import vjp
-from tinyjax.core import Tracer, active, current_trace
+from tinyjax.core import Tracer
 from tinyjax.devices import put_on
 from tinyjax.dtypes import KeyType
 from tinyjax.numpy.index_parsing import Slice
-from tinyjax.transforms.batching import Axis, BatchTrace
+from tinyjax.transforms.batching import Axis, named_axes
 from tinyjax.transforms.flat import wraps
 from tinyjax.transforms.jit import JitFunction, ShapeDtypeStruct, jit
 from tinyjax.tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_map
@@ -33,21 +32,12 @@ def make_jaxpr(fun, static_argnums=(), axis_env=None, return_shape=False):
     traced = JitFunction(fun, static_argnums, None, False)
 
     def make_jaxpr_f(*args, **kwargs):
-        with named_axes(axis_env or ()):
+        with named_axes(*[Axis(size, name) for name, size in axis_env or ()]):
             found = traced.trace(*args, **kwargs)
         jaxpr = found.jaxpr
         return (jaxpr, found.out_info) if return_shape else jaxpr
 
     return wraps(fun, make_jaxpr_f)
-
-
-@contextlib.contextmanager
-def named_axes(pairs):
-    """In a `with` block, these named axes are in scope, as under vmap."""
-    with contextlib.ExitStack() as stack:
-        for name, size in pairs:
-            stack.enter_context(active(BatchTrace(current_trace(), Axis(size, name))))
-        yield
 
 
 def eval_shape(fun, *args, **kwargs):

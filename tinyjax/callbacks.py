@@ -41,7 +41,7 @@ class OrderedDebugEffect:
 class DebugCallback(Primitive):
     """A callback without results: it sees primal values, once per element of a batch."""
 
-    multi = high = effectful = True
+    multi = high = effectful = on_host = True
 
     def impl(self, *args, callback, **_):
         callback(*args)
@@ -131,7 +131,7 @@ def call_back(callback, args, avals):
 class Callback(Primitive):
     """pure_callback and io_callback: result_avals says what the function returns."""
 
-    multi = high = True
+    multi = high = on_host = True
     kind = "Pure"
     advice = " Please use `jax.custom_jvp` to use callbacks while taking gradients."
 

@@ -27,6 +27,7 @@ class Primitive:
     collective: it looks at named axes.    callables: it holds Python functions; `stage` turns them
     into jaxprs when the call is recorded. bilinear: linear in each operand, not in both at once.
     reverse_only: only its transpose is known. effectful: never dropped as dead code.
+    on_host: it runs where the user is, even inside of pmap.
 
     impl(*arrays, **params)                             the value, with NumPy (Values if high)
     eager(*values, **params)                            optional, if high: a faster way to the value
@@ -44,7 +45,7 @@ class Primitive:
     jvp: Callable[..., Any]
     linear_part: Callable[..., Any]
 
-    multi = high = collective = callables = bilinear = reverse_only = effectful = False
+    multi = high = collective = callables = bilinear = reverse_only = effectful = on_host = False
     dce = eager = lower = None
     hidden: tuple = ()  # parameters that jaxprs do not print
     printed: dict = {}  # constant parameters that JAX prints and tinyjax does not need

@@ -4,18 +4,11 @@ from tinyjax.dtypes import python_scalar_types
 from tinyjax.primitives.shaping import concatenate
 from tinyjax.primitives.slicing import slice_in_dim
 from tinyjax.transforms.batching import Axis, move_to, vmap_flat
-from tinyjax.transforms.flat import (
-    FlatFun,
-    arg_names,
-    flatten_axes,
-    fun_name,
-    lift_args,
-    wraps,
-)
+from tinyjax.transforms.flat import FlatFun, flatten_axes, fun_name, lift_args, wraps
+from tinyjax.transforms.mapped_axes import check_axes_type, mapped_size, normal_dim
 from tinyjax.transforms.scan import scan
 from tinyjax.tree_util import (
     tree_flatten,
-    tree_leaves,
     tree_map,
     tree_unflatten,
     treedef_children,
@@ -58,8 +51,8 @@ def vmap(
             "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
             f"positional arguments passed to the function, but got {in_axes}."
         )
-    check_axes_type(in_axes, "in_axes")
-    check_axes_type(out_axes, "out_axes")
+    check_axes_type("vmap", in_axes, "in_axes")
+    check_axes_type("vmap", out_axes, "out_axes")
 
     def vmap_f(*args, **kwargs):
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
@@ -75,8 +68,8 @@ def vmap(
         dims += [0] * kwargs_tree.num_leaves
         # What is not mapped reaches the function as it is: a number stays a number.
         vals = [x if d is None else lift_args([x], name)[0] for x, d in zip(leaves, dims)]
-        dims = [normal_dim(v, d) for v, d in zip(vals, dims)]
-        size = mapped_size(fun, args, kwargs, vals, dims, axis_size)
+        dims = [normal_dim("vmap", v, d) for v, d in zip(vals, dims)]
+        size = mapped_size("vmap", fun, args, kwargs, vals, dims, axis_size)
         axis = Axis(size, axis_name)
         flat = FlatFun(lambda args, kwargs: fun(*args, **kwargs), in_tree, name)
         outs, out_dims = vmap_flat(flat, axis, vals, dims)
@@ -88,60 +81,6 @@ def vmap(
         return tree_unflatten(flat.out_tree, outs)
 
     return wraps(fun, vmap_f)
-
-
-def check_axes_type(axes, name):
-    """Leaves of in_axes and out_axes are ints."""
-    for leaf in tree_leaves(axes):
-        if not isinstance(leaf, int) or isinstance(leaf, bool):
-            raise TypeError(
-                f"vmap {name} must be an int, None, or a (nested) container with those types as "
-                f"leaves, but got {axes!r}."
-            )
-
-
-def normal_dim(val, dim):
-    """A possibly negative axis as one in [0, ndim); ValueError if the array has no such axis."""
-    if dim is None:
-        return None
-    if not -val.ndim <= dim < val.ndim:
-        rank = dim + 1 if dim >= 0 else -dim
-        raise ValueError(
-            f"vmap was requested to map its argument along axis {dim}, which implies that its rank "
-            f"should be at least {rank}, but is only {val.ndim} (its shape is {val.shape})"
-        )
-    return dim % val.ndim
-
-
-def mapped_size(fun, args, kwargs, vals, dims, axis_size):
-    """The common size of the mapped axes; ValueError with a table where they differ."""
-    sizes = [v.shape[d] for v, d in zip(vals, dims) if d is not None]
-    if not sizes:
-        if axis_size is None:
-            raise ValueError(
-                "vmap must have at least one non-None value in in_axes, or axis_size: nothing says "
-                "how large the batch is."
-            )
-        return axis_size
-    if axis_size is not None and any(n != axis_size for n in sizes):
-        raise ValueError(
-            f"vmap got axis_size={axis_size}, but the mapped axes have sizes {sorted(set(sizes))}"
-        )
-    if len(set(sizes)) == 1:
-        return sizes[0]
-    names = arg_names(fun, args, kwargs)
-    if len(names) != len(vals):
-        names = [f"argument leaf {i}" for i in range(len(vals))]
-    rows = [
-        f"  * {name}: axis {d} has size {v.shape[d]} (of shape {v.aval.str_short()})"
-        for name, v, d in zip(names, vals, dims)
-        if d is not None
-    ]
-    raise ValueError(
-        "vmap got inconsistent sizes for array axes to be mapped:\n"
-        + "\n".join(rows)
-        + "\nGive axes of one size, or None in in_axes for what is not mapped."
-    )
 
 
 def map(f, xs, *, batch_size=None):  # the name in jax.lax

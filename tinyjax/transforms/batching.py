@@ -6,6 +6,7 @@ A trace hands on what has no batched operand, except primitives marked collectiv
 that hold programs) when its axis has a name.
 """
 
+import contextlib
 from typing import Any, NamedTuple
 
 from tinyjax.array import lift
@@ -16,10 +17,11 @@ from tinyjax.util import unzip2
 
 
 class Axis(NamedTuple):
-    """The axis that a vmap maps over."""
+    """The axis that a vmap or pmap maps over."""
 
     size: int
     name: Any = None
+    devices: bool = False  # its elements are on devices: pmap's
 
 
 class BatchTracer(Tracer):
@@ -104,6 +106,15 @@ def fronts(vals, dims):
 
 
 # ---- named axes ---------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def named_axes(*axes):
+    """In a `with` block, these axes are in scope, as under vmap."""
+    with contextlib.ExitStack() as stack:
+        for axis in axes:
+            stack.enter_context(active(BatchTrace(current_trace(), axis)))
+        yield
 
 
 def axis_env():

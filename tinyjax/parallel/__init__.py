@@ -1,0 +1,1 @@
+"""Devices that compute at the same time: what pmap runs on."""

@@ -1,0 +1,36 @@
+"""A program as a device runs it: unpack the jaxpr, compile it, run it on parts."""
+
+from tinyjax.array import Array
+from tinyjax.compiler.executable import compile_jaxpr
+from tinyjax.parallel.device import on_device
+from tinyjax.parallel.packing import unpack
+
+
+class DeviceProgram:
+    """A `Program` on one device. Engines make one from the message that defines the program."""
+
+    def __init__(self, program, position):
+        self.jaxpr = unpack(program.code)
+        self.executable = compile_jaxpr(self.jaxpr, program.name)
+        self.tail, self.axes = program.tail, program.mesh.names
+        device = program.devices[position]
+        self.in_parts = [spec.part_of(device) for spec in program.ins]
+        self.out_parts = [spec.part_of(device) for spec in program.outs]
+        self.weak = [v.aval.weak_type for v in self.jaxpr.invars]
+        self.first = [spec.parts[k][0] == device for spec, k in zip(program.outs, self.out_parts)]
+
+    def run(self, device, ins, outs, shared=True):
+        """Compute from this device's parts of the operands, and write its parts of the results.
+
+        device: what the program's collectives talk to. ins, outs: NumPy arrays.
+        shared: holders of one part look at the same memory, so only the first of them writes.
+        """
+        with on_device(device):
+            args = [Array(x, weak) for x, weak in zip(ins, self.weak)]
+            results = self.executable(args)
+            for k, (value, out) in enumerate(zip(results, outs)):
+                if k in self.tail:
+                    op, axes = self.tail[k]
+                    device.allreduce(op, value.npy, device.peers(axes), out=out)
+                elif self.first[k] or not shared:
+                    out[...] = value.npy

@@ -1,0 +1,222 @@
+"""pmap: a function of single examples runs on many devices at once."""
+
+import math
+
+from tinyjax.array import Array
+from tinyjax.config import config
+from tinyjax.core import EVAL, Tracer, check_floats, current_trace
+from tinyjax.parallel import threads
+from tinyjax.parallel.engine import register
+from tinyjax.parallel.executor import executor
+from tinyjax.parallel.sharded import ShardedArray, row_aval
+from tinyjax.transforms.batching import Axis, axis_env, named_axes
+from tinyjax.transforms.flat import flatten_axes, fun_name, lift_args, wraps
+from tinyjax.transforms.jit import JitFunction, trace_to_jaxpr
+from tinyjax.transforms.mapped_axes import check_axes_type, mapped_size, normal_dim, size_table
+from tinyjax.transforms.pmap import pmap_p
+from tinyjax.tree_util import tree_flatten, tree_unflatten, treedef_children
+
+register(threads.ThreadEngine)
+UNNAMED = "_internal_pmap_axis_name"  # what JAX calls the axis of a pmap that gives it no name
+
+
+def pmap(
+    fun,
+    axis_name=None,
+    *,
+    in_axes=0,
+    out_axes=0,
+    static_broadcasted_argnums=(),
+    devices=None,
+    backend=None,
+    axis_size=None,
+    donate_argnums=(),
+):
+    """Map a function over an axis of its arguments, each element on a device of its own.
+
+    Args:
+      fun: function of single examples; it is compiled, as by jit.
+      axis_name: a name for the axis, for collectives such as lax.psum inside fun.
+      in_axes: which axis of each argument to map over, as for vmap; None: every device gets the
+        whole argument. Keyword arguments are mapped over their first axis.
+      out_axes: where the mapped axis goes in the results; None for results that are the same on
+        all devices.
+      static_broadcasted_argnums: positions of arguments that are Python values, not arrays.
+      devices: which devices to run on, one for each element; the first ones by default.
+      axis_size: the size of the axis, needed only when no argument is mapped.
+      backend, donate_argnums: accepted as JAX's.
+
+    Returns a function of whole arrays. Its results lie on the devices, and may go into the next
+    call of a pmapped function without being moved. It returns before they are computed:
+    `block_until_ready()`, printing and computing with them wait.
+
+    Raises ValueError if the mapped axes differ in size, or are longer than there are devices (the
+    sizes of pmaps inside one another multiply); DeviceError if a device is lost.
+
+    >>> import tinyjax as jax, tinyjax.numpy as jnp
+    >>> print(jax.pmap(jnp.add)(jnp.arange(8), jnp.arange(8)))
+    [ 0  2  4  6  8 10 12 14]
+    >>> share = jax.pmap(lambda x: x / jax.lax.psum(x, "i"), axis_name="i")
+    >>> share(jnp.array([1.0, 3.0]))
+    Array([0.25, 0.75], dtype=float32)
+    """
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun!r}: pmap takes a function.")
+    in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+    check_axes_type("pmap", in_axes, "in_axes")
+    check_axes_type("pmap", out_axes, "out_axes")
+    mapping = Mapping(fun, UNNAMED if axis_name is None else axis_name, in_axes, out_axes)
+    mapping.choose(static_broadcasted_argnums, devices, axis_size)
+
+    def pmap_f(*args, **kwargs):
+        return mapping(args, kwargs)
+
+    pmap_f.lower = JitFunction(pmap_f, None, None, False).lower
+    return wraps(fun, pmap_f)
+
+
+class Mapping:
+    """What pmap was told, and the programs traced so far."""
+
+    def __init__(self, fun, axis_name, in_axes, out_axes):
+        self.fun, self.name, self.axis_name = fun, fun_name(fun), axis_name
+        self.in_axes, self.out_axes = in_axes, out_axes
+        self.traces, self.plain = {}, {}
+
+    def choose(self, static, devices, axis_size):
+        """The optional choices, checked."""
+        static = static if isinstance(static, int) else tuple(static)
+        self.static = JitFunction(self.fun, static, None, False)
+        self.axis_size, self.devices = axis_size, None
+        if devices is not None:
+            self.devices = tuple(d.id for d in devices)
+            if not self.devices:
+                raise ValueError("'devices' argument to pmap must be non-empty, or None.")
+            if len(set(self.devices)) < len(self.devices):
+                raise ValueError(f"pmap got a device twice in devices={list(devices)}")
+
+    def __call__(self, args, kwargs):
+        key = None
+        if current_trace() is EVAL and not kwargs:
+            key = plain_key(args)
+            known = self.plain.get(key)
+            if known is not None:  # arrays of known types, and nothing transforms the call
+                out_tree, run = known
+                return tree_unflatten(out_tree, run(args))
+        traced, params, leaves = self.lookup(args, kwargs)
+        jaxpr, captured = traced.jaxpr, traced.captured
+        if current_trace() is EVAL and not captured:
+            for x in leaves:
+                EVAL.check(x)
+            run = executor(jaxpr, tuple(params.items())).run
+            outs = run(leaves)
+            check_floats(f"pmap({self.name})", outs)
+            if key is not None:
+                self.plain[key] = traced.out_tree, run
+        else:
+            outs = pmap_p.bind(*captured, *leaves, jaxpr=jaxpr, **params)
+        return tree_unflatten(traced.out_tree, outs)
+
+    def lookup(self, args, kwargs):
+        """-> the traced program, the parameters of its equation, the arguments' leaves."""
+        self.check_static(args)
+        fun, static, dynamic, kwargs = self.static.split_static(args, kwargs)
+        leaves, in_tree = tree_flatten((dynamic, kwargs))
+        leaves = lift_args(leaves, self.name)
+        key = (
+            in_tree,
+            tuple([x.aval for x in leaves]),
+            static,
+            axis_env() if current_trace() is not EVAL else (),
+            config.trace_key(),
+            config.num_devices,
+        )
+        found = self.traces.get(key)
+        if found is None:
+            found = self.trace(fun, args, dynamic, kwargs, leaves, in_tree)
+            if not any(isinstance(x, Tracer) for x in found[0].captured):
+                self.traces[key] = found
+        return *found, leaves
+
+    def check_static(self, args):
+        """Static arguments are given by position."""
+        nums = self.static.static_argnums
+        if nums and max(nums) >= len(args):
+            raise ValueError(
+                f"pmapped function has static_broadcasted_argnums={nums} but was called with only "
+                f"{len(args)} positional argument{'s' if len(args) != 1 else ''}. All static "
+                "broadcasted arguments must be passed positionally."
+            )
+
+    def trace(self, fun, args, dynamic, kwargs, leaves, in_tree):
+        """Trace the function for the parts that a device gets."""
+        in_axes = self.in_axes
+        if isinstance(in_axes, tuple):
+            if len(in_axes) != len(args):
+                raise ValueError(
+                    "pmap in_axes must be an int, None, or a tuple of entries corresponding to the "
+                    f"positional arguments passed to the function, but got len(in_axes)="
+                    f"{len(in_axes)}, len(args)={len(args)}"
+                )
+            nums = {n % len(args) for n in self.static.static_argnums}
+            in_axes = tuple(a for i, a in enumerate(in_axes) if i not in nums)
+        args_tree, kwargs_tree = treedef_children(in_tree)
+        axes = flatten_axes("pmap in_axes", args_tree, in_axes, tupled_args=True)
+        axes += [0] * kwargs_tree.num_leaves
+        axes = [normal_dim("pmap", x, a) for x, a in zip(leaves, axes)]
+        size = mapped_size("pmap", fun, dynamic, kwargs, leaves, axes, self.axis_size)
+        self.check_devices(size, size_table(fun, dynamic, kwargs, leaves, axes))
+        avals = [row_aval(x.aval, a) for x, a in zip(leaves, axes)]
+        with named_axes(Axis(size, self.axis_name, devices=True)):
+            traced = trace_to_jaxpr(fun, dynamic, kwargs, avals, in_tree, self.name)
+        out_axes = flatten_axes("pmap out_axes", traced.out_tree, self.out_axes)
+        params = {
+            "axis_name": self.axis_name,
+            "axis_size": size,
+            "devices": self.devices,
+            "in_axes": (*[None] * len(traced.captured), *axes),
+            "name": self.name,
+            "out_axes": tuple(map(self.out_axis, out_axes, traced.jaxpr.out_avals)),
+        }
+        return traced, params
+
+    def out_axis(self, axis, aval):
+        """A possibly negative axis of a result."""
+        rank = len(aval.shape) + 1
+        if axis is not None and not -rank <= axis < rank:
+            raise ValueError(
+                f"pmap out_axes {axis} is out of bounds for a result of dimension {rank} (the "
+                f"mapped axis included) of {self.name}."
+            )
+        return axis if axis is None else axis % rank
+
+    def check_devices(self, size, table):
+        """There must be a device for each element; those of pmaps around this one count, too."""
+        if self.devices is not None and len(self.devices) != size:
+            raise ValueError(
+                f"pmap of {self.name} maps an axis of size {size}, but devices= names "
+                f"{len(self.devices)}:\n{table}\nGive one device for each element."
+            )
+        outer = [a.size for a in axis_env() if a.devices]
+        needed, there = size * math.prod(outer), config.num_devices
+        if needed <= there:
+            return
+        product = " x ".join(map(str, [*reversed(outer), size]))
+        product = f" ({product}, since pmaps inside one another multiply)" if outer else ""
+        raise ValueError(
+            f"pmap of {self.name} requires {needed} devices{product}, but only {there} are "
+            f"available:\n{table}\nMap over at most {there // math.prod(outer)} elements "
+            "(split the axis and use pmap(vmap(f))), or ask for more devices before the first "
+            f'pmap: jax.config.update("jax_num_cpu_devices", {needed}) or '
+            f"TINYJAX_NUM_DEVICES={needed}."
+        )
+
+
+def plain_key(args):
+    """What tells calls with arrays apart; None if an argument is anything else."""
+    types = [
+        (x.shape, x.dtype, x.weak_type) for x in args if type(x) is Array or type(x) is ShardedArray
+    ]
+    if not types or len(types) < len(args) or config.debug_nans or config.debug_infs:
+        return None
+    return (config.trace_key(), config.num_devices, *types)
