@@ -1,0 +1,1 @@
+"""tinyjax beside jax: the same programs, timed in turn. `python -m benchmarks --help`"""

@@ -1,0 +1,307 @@
+"""The benchmarks: what the command runs and says, and its arithmetic. No test is about speed."""
+
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import jax
+import jax.numpy as jnp
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tinyjax
+from benchmarks import child, report, runner
+from benchmarks.__main__ import parser
+from benchmarks.memory import descendants, peak_memory
+from benchmarks.registry import UnknownName, choose, workload
+from benchmarks.workloads import load
+
+ROOT = Path(__file__).resolve().parents[1]
+
+OWN = '''
+import os, time
+from benchmarks.registry import workload
+
+@workload()
+def leaves(jax, jnp):
+    """ends the process"""
+    print("so long")
+    os._exit(7)
+
+@workload()
+def raises(jax, jnp):
+    """raises"""
+    raise ArithmeticError(f"no numbers for {jax.__name__}")
+
+@workload()
+def sleeps(jax, jnp):
+    """does not end"""
+    time.sleep(600)
+
+@workload()
+def differs(jax, jnp):
+    """computes different things"""
+    return lambda: jnp.ones(3) if jax.__name__ == "jax" else jnp.zeros(3)
+
+@workload(devices=(3,))
+def counts(jax, jnp, devices):
+    """adds one, on so many devices"""
+    assert jax.device_count() == devices
+    return lambda: jnp.ones(3) + 1
+'''
+
+
+def bench(*arguments, folder):
+    """Run the command, one short round of each workload."""
+    short = ["--rounds", "1", "--seconds", "0.001", "--output", str(folder / "out.json")]
+    command = [sys.executable, "-m", "benchmarks", *arguments, *short]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
+
+
+def outcome(name, tinyjax, jax, error=""):
+    """An Outcome with the same number for all figures."""
+    out = runner.Outcome(SimpleNamespace(name=name, doc="a workload"), error=error)
+    for figure in runner.FIGURES:
+        out.rounds["tinyjax"][figure], out.rounds["jax"][figure] = tinyjax, jax
+    return out
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+def test_a_workload_from_end_to_end(tmp_path):
+    done = bench("jit_call", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [line.split("  ")[0] for line in done.stdout.splitlines() if line.endswith("x")] == [
+        "jit_call",
+        "geometric mean",
+        "worst",
+    ]
+    content = json.loads((tmp_path / "out.json").read_text())
+    assert content["settings"] == {"rounds": 1, "seconds": 0.001}
+    assert content["machine"]["versions"]["jax"] == jax.__version__
+    (found,) = content["workloads"]
+    for world in runner.WORLDS:
+        assert all(found[world][figure] > 0 for figure in ("first", "run", "peak"))
+    for figure, ratio in found["ratio"].items():
+        assert ratio == found["tinyjax"][figure] / found["jax"][figure]
+        assert content["summary"]["worst"][figure] == ratio
+        assert content["summary"]["geometric mean"][figure] == pytest.approx(ratio)
+    assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_a_workload_of_fresh_processes(tmp_path):
+    done = bench("start", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads((tmp_path / "out.json").read_text())["workloads"]
+    for world in runner.WORLDS:  # Python starts, at least
+        assert found[world]["first"] > 0.02 and found[world]["run"] > 0.02
+
+
+def test_the_workload_on_the_page_runs(tmp_path):
+    own = tmp_path / "mine.py"
+    page = (ROOT / "docs" / "benchmarks.md").read_text()
+    own.write_text(page.partition('```python title="mine.py"\n')[2].partition("```")[0])
+    done = bench("cubes-1000", "--file", str(own), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "cubes-1000 " in done.stdout
+
+
+def test_a_workload_that_fails_is_told_and_the_others_go_on(tmp_path):
+    own = tmp_path / "own.py"
+    own.write_text(OWN)
+    names = ["leaves", "raises", "differs", "counts"]
+    done = bench(*names, "--file", str(own), folder=tmp_path)
+    assert done.returncode == 1
+    assert "FAILED leaves: tinyjax: the process ended with exit code 7\nso long" in done.stderr
+    assert "ArithmeticError: no numbers for tinyjax" in done.stderr
+    assert "FAILED differs: The two worlds give different results" in done.stderr
+    assert "counts" in done.stdout and "raises" not in done.stdout
+    content = json.loads((tmp_path / "out.json").read_text())
+    assert [("error" in w) for w in content["workloads"]] == [True, True, True, False]
+
+
+def test_a_workload_that_does_not_end_is_stopped(tmp_path):
+    own = tmp_path / "own.py"
+    own.write_text(OWN)
+    done = bench("sleeps", "--file", str(own), "--timeout", "3", folder=tmp_path)
+    assert done.returncode == 1
+    assert "FAILED sleeps: tinyjax: no result after 3 s" in done.stderr
+    assert "Nothing was measured." in done.stdout
+
+
+def test_an_unknown_name_lists_the_known_ones(tmp_path):
+    done = bench("selu_1n", folder=tmp_path)
+    assert done.returncode == 2
+    assert "There is no workload 'selu_1n'. Did you mean 'selu_1m'?" in done.stderr
+    for name in load():
+        assert f"\n  {name}\n" in done.stderr
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    done = bench("--file", str(tmp_path / "nothing.py"), folder=tmp_path)
+    assert done.returncode == 2 and "nothing.py" in done.stderr
+
+
+def test_list_says_what_there_is(tmp_path):
+    done = bench("--list", "pmap_psum", folder=tmp_path)
+    assert done.returncode == 0
+    assert [line.split()[0] for line in done.stdout.splitlines()] == [
+        f"pmap_psum-{size}-2" for size in ("4B", "4KB", "4MB", "64MB")
+    ]
+
+
+@pytest.mark.parametrize("flag", ["--rounds", "--seconds", "--timeout"])
+@pytest.mark.parametrize("value", ["0", "-1", "many", "nan", "inf"])
+def test_numbers_of_the_command_are_positive(flag, value, capsys):
+    with pytest.raises(SystemExit):
+        parser().parse_args([flag, value])
+    assert f"argument {flag}: {value!r} is not a positive number" in capsys.readouterr().err
+
+
+# ---- choosing ------------------------------------------------------------------------------------
+
+
+def test_names_groups_and_patterns():
+    known = load()
+    assert [w.name for w in choose([], known)] == list(known)
+    assert [w.name for w in choose(["pmap_call-4"], known)] == ["pmap_call-4"]
+    assert {w.name for w in choose(["pmap_call"], known)} == {f"pmap_call-{n}" for n in (2, 4, 8)}
+    assert {w.group for w in choose(["*call*"], known)} == {"pmap_call", "jit_call"}
+    assert [w.name for w in choose(["jit_call", "jit*"], known)] == ["jit_call"]
+    with pytest.raises(UnknownName, match="There is no workload 'jit_c'"):
+        choose(["jit_c"], known)
+
+
+def test_workloads_say_in_a_line_what_they_are_and_have_names_of_their_own():
+    for found in load().values():
+        assert found.doc and len(f"{found.name:24} {found.doc}") <= 120
+
+    def nameless(jax, jnp):
+        return None
+
+    with pytest.raises(TypeError, match="workload nameless has no docstring"):
+        workload()(nameless)
+    nameless.__doc__, nameless.__name__ = "a doc", "jit_call"
+    with pytest.raises(TypeError, match="there are two workloads called jit_call"):
+        workload()(nameless)
+
+
+def test_workloads_on_one_device_compute_the_same_in_both_worlds():
+    for found in load().values():
+        if found.devices == 1:
+            ours = child.summary(tinyjax, found.make(tinyjax, tinyjax.numpy, **found.params)())
+            runner.check_same(ours, child.summary(jax, found.make(jax, jnp, **found.params)()))
+
+
+# ---- processes -----------------------------------------------------------------------------------
+
+
+def test_the_environment_of_a_child():
+    outer = {"OPENBLAS_CORETYPE": "Haswell", "OPENBLAS_L2_SIZE": "1", "HOME": "/home/me"}
+    outer |= {"XLA_FLAGS": "--xla_a --xla_force_host_platform_device_count=3", "PYTHONPATH": "/p"}
+    env = runner.environment(outer, choose(["pmap_call-4"], load())[0], "/cache")
+    assert "OPENBLAS_CORETYPE" not in env and "OPENBLAS_L2_SIZE" not in env
+    assert env["XLA_FLAGS"].split() == ["--xla_a", "--xla_force_host_platform_device_count=4"]
+    assert env["TINYJAX_NUM_DEVICES"] == "4" and env["JAX_PLATFORMS"] == "cpu"
+    assert env["PYTHONPATH"].split(os.pathsep) == [str(ROOT), "/p"] and env["HOME"] == "/home/me"
+    assert env["TINYJAX_CACHE_DIR"].startswith("/cache/")
+    assert "JAX_COMPILATION_CACHE_DIR" not in env
+    env = runner.environment({}, choose(["start"], load())[0], "/cache")
+    assert env["JAX_COMPILATION_CACHE_DIR"].startswith("/cache/")
+
+
+def test_how_a_process_ended():
+    assert runner.how_it_ended(-9) == "the process was killed by SIGKILL"
+
+
+def test_the_time_of_a_call_is_that_of_a_call():
+    pause, calls = 0.004, []
+
+    def run():
+        calls.append(1)
+        time.sleep(pause)
+
+    measured = child.time_of_run(run, lambda out: out, 0.01)
+    assert pause <= measured  # how much longer a sleep takes is the machine's business
+    assert len(calls) >= child.BLOCK
+
+
+def test_memory_counts_what_was_held_at_once():
+    before = peak_memory()
+    held = bytearray(os.urandom(1 << 20)) * 64
+    del held
+    assert peak_memory() >= before
+    assert peak_memory() >= 64 << 20
+
+
+def test_descendants_are_found():
+    command = "import subprocess, sys; subprocess.run(['sleep', '60'])"
+    with subprocess.Popen([sys.executable, "-c", command], start_new_session=True) as process:
+        try:
+            end = time.monotonic() + 30
+            while len(descendants(process.pid)) < 1 and time.monotonic() < end:
+                time.sleep(0.02)
+            assert len(descendants(process.pid)) == 1
+            assert process.pid in descendants(os.getpid())
+        finally:
+            os.killpg(process.pid, 9)
+
+
+# ---- arithmetic and tables -----------------------------------------------------------------------
+
+positive_numbers = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=20)
+
+
+@given(positive_numbers)
+def test_the_geometric_mean_is_that_of_mathematics(numbers):
+    mean = report.geometric_mean(numbers)
+    assert mean == pytest.approx(statistics.geometric_mean(numbers))
+    assert min(numbers) * (1 - 1e-9) <= mean <= max(numbers) * (1 + 1e-9)
+    assert report.geometric_mean([1 / x for x in numbers]) == pytest.approx(1 / mean)
+
+
+def test_ratios_are_of_medians_over_rounds():
+    found = outcome("a", [1.0, 9.0, 2.0], [4.0, 8.0, 800.0])
+    assert found.median("tinyjax", "run") == 2 and found.median("jax", "run") == 8
+    assert found.ratio("run") == 0.25
+
+
+def test_the_table():
+    done = [outcome("a", [2.0], [8.0]), outcome("bcd", [4.0], [1.0])]
+    assert report.table([*done, outcome("e", [], [], "it broke")]).splitlines() == [
+        "workload        tinyjax  jax    run  first  memory",
+        "-" * 50,
+        "a                   2 s  8 s  0.25x  0.25x   0.25x",
+        "bcd                 4 s  1 s  4.00x  4.00x   4.00x",
+        "-" * 50,
+        "geometric mean                1.00x  1.00x   1.00x",
+        "worst                         4.00x  4.00x   4.00x",
+    ]
+    assert report.failures([*done, outcome("e", [], [], "it broke")]) == "FAILED e: it broke"
+    assert report.table([]) == "Nothing was measured."
+
+
+def test_the_file_of_no_measurement_is_json():
+    settings = SimpleNamespace(rounds=1, seconds=1.0)
+    content = json.loads(report.as_json([outcome("e", [], [], "it broke")], settings))
+    assert content["workloads"] == [{"name": "e", "doc": "a workload", "error": "it broke"}]
+    assert content["summary"] == {}
+
+
+def test_worlds_that_differ_are_found():
+    same = [[[3], 1.0]]
+    runner.check_same(same, [[[3], 1.001]])
+    runner.check_same([[[3], math.nan]], [[[3], math.nan]])
+    for other in ([], [[[4], 1.0]], [[[3], 1.5]], [[[3], math.nan]]):
+        with pytest.raises(runner.Failed, match="different results"):
+            runner.check_same(same, other)
