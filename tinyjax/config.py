@@ -94,6 +94,7 @@ FLAGS = {flag.name: flag for flag in [
     Flag("enable_custom_prng", False, "PRNGKey makes typed keys."),
     Flag("threefry_partitionable", True, "Random bits do not depend on how arrays lie.", (True,)),
     Flag("num_devices", 8, "How many devices pmap finds.", aliases=("num_cpu_devices",)),
+    Flag("pmap_timeout", 3600, "Seconds that pmap waits for its devices."),
     Flag("platforms", "cpu", "Where arrays live.", ("cpu",), ("platform_name",)),
     Flag("cache_dir", None, "Folder of compiled kernels.", (), ("compilation_cache_dir",)),
     Flag("dump", None, "Folder to write every compiler stage to; None writes nothing."),

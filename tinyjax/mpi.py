@@ -1,0 +1,146 @@
+"""Run a program with the ranks of an MPI job as its devices, on one machine or many.
+
+    mpiexec -n 5 python -m tinyjax.mpi train.py [arguments]     (or: -m module, -c code)
+
+Rank 0 runs the program, unchanged; ranks 1 to 4 are what `jax.devices()` shows it. See
+docs/distributed.md.
+"""
+
+import atexit
+import os
+import runpy
+import signal
+import sys
+import threading
+import traceback
+
+from tinyjax.config import config
+from tinyjax.parallel.engine import use
+from tinyjax.parallel.mpi_engine import MPIEngine
+from tinyjax.parallel.mpi_link import mpi
+from tinyjax.parallel.mpi_worker import Worker
+
+USAGE = "usage: mpiexec -n RANKS python -m tinyjax.mpi (FILE | -m MODULE | -c CODE) [ARGUMENTS]"
+# How many ranks this machine has: what MPICH, OpenMPI and their relatives tell each rank.
+LOCAL_RANKS = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+# ---- the program ---------------------------------------------------------------------------------
+
+
+def parse(args):
+    """Command line -> (kind, what to run, the program's sys.argv). SystemExit if it is wrong."""
+    if not args or args[0] in ("-h", "--help"):
+        sys.exit(USAGE)
+    kind, rest = (args[0], args[1:]) if args[0] in ("-m", "-c") else ("file", args)
+    if not rest:
+        sys.exit(f"{args[0]} needs an argument.\n{USAGE}")
+    if kind == "file" and not os.path.exists(rest[0]):
+        sys.exit(f"tinyjax.mpi: there is no file {rest[0]!r}.\n{USAGE}")
+    return kind, rest[0], [rest[0] if kind == "file" else kind, *rest[1:]]
+
+
+def set_path(kind, target):
+    """Modules beside the program can be imported, as if Python had been started with it.
+
+    The devices need this, too: what the controller sends them may refer to such modules.
+    """
+    sys.path[0] = os.path.dirname(os.path.abspath(target)) if kind == "file" else os.getcwd()
+
+
+def run_program(kind, target):
+    """Run the program as `__main__`."""
+    if kind == "file":
+        runpy.run_path(target, run_name="__main__")
+    elif kind == "-m":
+        runpy.run_module(target, run_name="__main__", alter_sys=True)
+    else:
+        exec(compile(target, "<string>", "exec"), vars(sys.modules["__main__"]))
+
+
+# ---- the two roles -------------------------------------------------------------------------------
+
+
+def control(comm, kind, target):
+    """Rank 0: run the program. An error ends the whole job at once, with its traceback."""
+    engine = MPIEngine(comm)
+    use(engine)
+    config.update("num_devices", engine.count)
+    atexit.register(finish, engine, comm)
+    try:
+        run_program(kind, target)
+    except SystemExit:
+        raise  # the interpreter prints what is to be printed, and knows the code
+    except BaseException as error:
+        sys.excepthook(type(error), error, user_part(error.__traceback__))
+        abort(comm, 130 if isinstance(error, KeyboardInterrupt) else 1)
+
+
+def finish(engine, comm):
+    """The program is over: stop the devices."""
+    if not engine.stop():
+        print("tinyjax.mpi: devices do not answer, so the job is aborted.", file=sys.stderr)
+        abort(comm, 1)
+
+
+def user_part(tb):
+    """A traceback without the frames that started the program."""
+    own = (__file__, runpy.__file__, "<frozen runpy>")
+    while tb is not None and tb.tb_frame.f_code.co_filename in own:
+        tb = tb.tb_next
+    return tb
+
+
+def serve(comm):
+    """Ranks from 1 on: be a device. Ctrl-C is for rank 0, whose end is the end of all."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        Worker(comm).serve()
+    except BaseException:
+        traceback.print_exc()
+        abort(comm, 1)
+
+
+def abort(comm, code):
+    """End all ranks, now."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    comm.Abort(code)
+
+
+# ---- the start -----------------------------------------------------------------------------------
+
+
+def share_cores():
+    """Ranks on one machine share its cores: NumPy must be told before it is loaded, so start over.
+
+    The user's own choice of OMP_NUM_THREADS counts.
+    """
+    ranks = next((int(os.environ[name]) for name in LOCAL_RANKS if name in os.environ), 1)
+    if ranks > 2 and "OMP_NUM_THREADS" not in os.environ:
+        share = str(max(1, (os.cpu_count() or 1) // (ranks - 1)))
+        os.environ.update(dict.fromkeys(THREADS, share))
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+
+
+def main():
+    """Be what this rank is."""
+    kind, target, argv = parse(sys.argv[1:])
+    share_cores()
+    try:
+        comm = mpi().COMM_WORLD.Dup()  # a world of our own: the program may use the other
+    except ImportError as error:
+        sys.exit(f"tinyjax.mpi needs mpi4py and an MPI: pip install 'tinyjax[mpi]' ({error})")
+    if comm.size == 1:
+        sys.exit(f"There is only one rank; rank 0 runs the program, the others are devices.\n{USAGE}")
+    set_path(kind, target)
+    if comm.rank == 0:
+        sys.argv[:] = argv
+        control(comm, kind, target)
+    else:
+        threading.current_thread().name = f"cpu:{comm.rank - 1}"
+        serve(comm)
+
+
+if __name__ == "__main__":
+    main()
