@@ -26,20 +26,21 @@ LAYERS = [
     ["transforms/stage", "transforms/ad", "transforms/batching", "transforms/programs"],  # L3
     ["compiler/", "check_jaxpr"],  # L3, beside the transformations
     ["transforms/", "parallel/"],  # L4: primitives that hold programs; devices
-    ["mapping"],
+    ["mapping", "devices", "sharding/", "placement", "putting", "assembling", "drawing"],
     ["lax/"],
     [
         *("autodiff", "jacobians", "api", "tree", "numpy/", "random/", "nn/", "scipy/", "image"),
         *("ops", "flatten_util", "test_util", "custom_derivatives", "custom_batching"),
         *("callbacks", "debug", "debugger", "ad_checkpoint", "stages", "runtime", "foreign_flags"),
-        *("devices", "sharding", "typing", "version", "mpi", "extend/", "experimental/"),
+        *("typing", "version", "mpi", "extend/", "experimental/"),
         "example_libraries/",
     ],  # L5: the surface
     ["__init__"],
     ["learn/"],  # L6: the school, a user of the public names like any other
 ]
 # optional at run time, or so slow to import that only their use may pay for them
-LAZY = {"numba", "cloudpickle", "mpi4py", "llvmlite", "scipy", "matplotlib", "IPython", "tqdm", "ml_dtypes", "opt_einsum"}
+LAZY = {"numba", "llvmlite", "scipy", "matplotlib", "IPython", "tqdm", "ml_dtypes", "opt_einsum"}
+LAZY |= {"cloudpickle", "mpi4py"}
 
 
 def module_name(path):

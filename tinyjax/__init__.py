@@ -29,12 +29,17 @@ from tinyjax.api import (
     block_until_ready,
     copy_to_host_async,
     device_get,
-    device_put,
     ds,
     eval_shape,
     fwd_and_bwd,
     make_jaxpr,
     typeof,
+)
+from tinyjax.assembling import (
+    device_put_replicated,
+    device_put_sharded,
+    make_array_from_callback,
+    make_array_from_single_device_arrays,
 )
 from tinyjax.autodiff import (
     grad,
@@ -67,7 +72,6 @@ from tinyjax.config import (
 from tinyjax.custom_derivatives import closure_convert, custom_gradient
 from tinyjax.devices import (
     Device,
-    Shard,
     default_backend,
     default_device,
     device_count,
@@ -99,6 +103,8 @@ from tinyjax.foreign_flags import (
 )
 from tinyjax.jacobians import hessian, jacfwd, jacobian, jacrev
 from tinyjax.mapping import vmap
+from tinyjax.placement import Shard
+from tinyjax.putting import device_put
 from tinyjax.runtime import (
     clear_caches,
     effects_barrier,
@@ -108,6 +114,9 @@ from tinyjax.runtime import (
     named_scope,
     print_environment_info,
 )
+from tinyjax.sharding.mesh import make_mesh, set_mesh
+from tinyjax.sharding.shardings import NamedSharding
+from tinyjax.sharding.spec import P
 from tinyjax.transforms.checkpoint import checkpoint, checkpoint_policies, remat
 from tinyjax.transforms.custom import custom_jvp, custom_vjp
 from tinyjax.transforms.jit import ShapeDtypeStruct, jit

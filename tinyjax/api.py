@@ -5,13 +5,12 @@ import operator
 from tinyjax.array import Array, is_arraylike, lift
 from tinyjax.autodiff import vjp
 from tinyjax.core import Tracer
-from tinyjax.devices import put_on
 from tinyjax.dtypes import KeyType
 from tinyjax.numpy.index_parsing import Slice
 from tinyjax.transforms.batching import Axis, named_axes
 from tinyjax.transforms.flat import wraps
 from tinyjax.transforms.jit import JitFunction, ShapeDtypeStruct, jit
-from tinyjax.tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_map
+from tinyjax.tree_util import tree_leaves, tree_map
 
 
 def make_jaxpr(fun, static_argnums=(), axis_env=None, return_shape=False):
@@ -67,29 +66,6 @@ def block_until_ready(x):
 def copy_to_host_async(x):
     """The pytree as it is: its arrays are in the memory of this machine already."""
     return x
-
-
-def device_put(x, device=None, *, src=None, donate=False, may_alias=None):
-    """A pytree with its numbers and NumPy arrays as Arrays, on a device.
-
-    Args:
-      x: pytree of arrays and numbers.
-      device: a device or a sharding of one device, or a pytree of them that is a prefix of x; None
-        leaves arrays where they are.
-      src, donate, may_alias: accepted as JAX's; NumPy arrays are copied.
-
-    >>> import tinyjax as jax
-    >>> jax.device_put([1, 2.0], jax.devices()[3])[1].device
-    CpuDevice(id=3)
-    """
-
-    def put(leaf, place):
-        value = lift(leaf)
-        return put_on(value, place) if isinstance(value, Array) else value
-
-    leaves, treedef = tree_flatten(x)
-    places = broadcast_prefix(device, treedef, lambda leaf: leaf is None)
-    return treedef.unflatten([put(leaf, place) for leaf, place in zip(leaves, places)])
 
 
 def device_get(x):
@@ -183,7 +159,6 @@ __all__ = [
     "block_until_ready",
     "copy_to_host_async",
     "device_get",
-    "device_put",
     "ds",
     "eval_shape",
     "fwd_and_bwd",

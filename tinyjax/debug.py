@@ -21,8 +21,9 @@ from tinyjax.callbacks import (
     pure_callback,
 )
 from tinyjax.debugger import breakpoint_callback
-from tinyjax.devices import draw_sharding, sharding_of
+from tinyjax.drawing import draw_sharding
 from tinyjax.lax import stop_gradient
+from tinyjax.placement import sharding_of
 from tinyjax.tree_util import tree_flatten, tree_map, tree_unflatten
 
 logger = logging.getLogger("tinyjax.debug")
@@ -247,12 +248,33 @@ def breakpoint(
     return pure_callback(pass_on, token, token, values)
 
 
-# ---- sharding: there is one device ---------------------------------------------------------------
+# ---- sharding ------------------------------------------------------------------------------------
+
+
+class InspectSharding(DebugCallback):
+    """inspect_sharding[callback] x: call back with the sharding of a value when it is known."""
+
+    def impl(self, x, *, callback):
+        callback(sharding_of(x))
+        return []
+
+    def batch(self, axis, vals, dims, /, *, callback):
+        return self.bind(*vals, callback=callback), []
+
+
+inspect_sharding_p = InspectSharding("inspect_sharding")
 
 
 def inspect_array_sharding(value, *, callback):
-    """Call back with the sharding of each array of a pytree: where its data are."""
-    tree_map(lambda x: callback(sharding_of(x)), value)
+    """Call back with the sharding of each array of a pytree: where its data are.
+
+    In a jitted function it calls back when the function runs; all values are on one device there.
+
+    >>> import tinyjax as jax
+    >>> inspect_array_sharding(jax.numpy.zeros(2), callback=builtins.print)
+    SingleDeviceSharding(device=CpuDevice(id=0), memory_kind=device)
+    """
+    tree_map(lambda x: inspect_sharding_p.bind(lift(x), callback=callback), value)
 
 
 def visualize_sharding(
@@ -260,21 +282,32 @@ def visualize_sharding(
 ):
     """Draw which device holds which part of an array of one or two dimensions.
 
+    Args:
+      shape: the shape of the array.
+      sharding: any sharding, such as `x.sharding`.
+      scale: 1 for a picture of about ten lines.
+      min_width, max_width: bounds for the width of a box, and of the picture.
+      use_color, color_map: accepted as JAX's; the picture is text.
+
     >>> import tinyjax as jax
-    >>> visualize_sharding((8,), jax.numpy.zeros(8).sharding)
-    ┌───────┐
-    │ CPU 0 │
-    └───────┘
-    <BLANKLINE>
+    >>> mesh = jax.make_mesh((2, 2), ("x", "y"))
+    >>> visualize_sharding((8,), jax.NamedSharding(mesh, jax.P("x")))
+    ┌───────┬───────┐
+    │CPU 0,1│CPU 2,3│
+    └───────┴───────┘
     """
     if len(shape) not in (1, 2):
         raise ValueError("`visualize_sharding` only works for shapes with 1 and 2 dimensions.")
-    builtins.print(draw_sharding(shape, sharding, scale, min_width, max_width), end="\n\n")
+    builtins.print(draw_sharding(shape, sharding, scale, min_width, max_width))
 
 
 def visualize_array_sharding(arr, **kwargs):
     """Draw which device holds which part of an array; see visualize_sharding."""
-    visualize_sharding(arr.shape, sharding_of(arr), **kwargs)
+
+    def draw(sharding):
+        visualize_sharding(arr.shape, sharding, **kwargs)
+
+    inspect_array_sharding(arr, callback=draw)
 
 
 __all__ = [

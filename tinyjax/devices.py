@@ -1,21 +1,16 @@
-"""Devices: what they are called, and where an array is.
+"""Devices: what they are called, how many there are, and which one is the default.
 
-There are as many as the flag `num_devices` says, all of them made of this machine's processor. An
-array that was not put elsewhere is on the first (or on that of `default_device`).
+There are as many as the flag `num_devices` says, all of them made of this machine's processor.
 """
 
 import contextlib
-import dataclasses
 from contextvars import ContextVar
-from typing import Any
 
-from tinyjax import errors
-from tinyjax.array import Array
 from tinyjax.config import config
-from tinyjax.core import Tracer
-from tinyjax.printer import install
 
-# ---- devices -------------------------------------------------------------------------------------
+# ---- one device ----------------------------------------------------------------------------------
+
+MEMORY_KINDS = ("device", "pinned_host", "unpinned_host")  # JAX's names for one and the same
 
 
 class CpuDevice:
@@ -25,6 +20,7 @@ class CpuDevice:
     platform = device_kind = "cpu"
     process_index = host_id = task_id = 0
     local_hardware_id = property(lambda self: self.id)
+    client = property(lambda self: Client())
 
     def __init__(self, id):
         self.id = id
@@ -45,8 +41,88 @@ class CpuDevice:
         """JAX's CPU devices know nothing of their memory either."""
         return
 
+    def memory(self, kind):
+        """The memory of a kind ("device" ...); ValueError if there is no such kind."""
+        return Memory(self, check_memory_kind(kind))
+
+    def default_memory(self):
+        """The memory where arrays are."""
+        return Memory(self, "device")
+
+    def addressable_memories(self):
+        """All kinds of memory. They name the same memory, this machine's."""
+        return [Memory(self, kind) for kind in MEMORY_KINDS]
+
 
 Device = CpuDevice
+
+
+class Memory:
+    """A kind of memory of a device."""
+
+    __slots__ = ("device", "kind")
+    platform, process_index = "cpu", 0
+
+    def __init__(self, device, kind):
+        self.device, self.kind = device, kind
+
+    def __repr__(self):
+        name = "CPU_DEVICE" if self.kind == "device" else self.kind.upper()
+        return f"{name}_{len(MEMORY_KINDS) * self.device.id + MEMORY_KINDS.index(self.kind)}"
+
+    def __eq__(self, other):
+        return isinstance(other, Memory) and repr(self) == repr(other)
+
+    def __hash__(self):
+        return hash(repr(self))
+
+    def attached_to_devices(self):
+        """The devices that reach this memory."""
+        return [self.device]
+
+    addressable_by_devices = attached_to_devices
+
+
+def check_memory_kind(kind):
+    """A kind of memory as it is; ValueError if there is no such kind."""
+    if kind not in MEMORY_KINDS:
+        raise ValueError(
+            f"Could not find memory of kind {kind!r}: a CPU device has {', '.join(MEMORY_KINDS)}."
+        )
+    return kind
+
+
+class Client:
+    """The devices together, as JAX's runtime calls them."""
+
+    platform = "cpu"
+
+    def __eq__(self, other):
+        return isinstance(other, Client)
+
+    def __hash__(self):
+        return hash(Client)
+
+    def devices(self):
+        """All devices."""
+        return devices()
+
+    local_devices = devices
+
+    def device_count(self):
+        """The number of devices."""
+        return device_count()
+
+    local_device_count = device_count
+
+    def process_index(self):
+        """The number of this process: 0."""
+        return 0
+
+    host_id = task_id = process_index
+
+
+# ---- all of them ---------------------------------------------------------------------------------
 
 
 def devices(backend=None):
@@ -61,7 +137,7 @@ def devices(backend=None):
 
 def check_backend(backend):
     """There is only one backend."""
-    if backend not in (None, "", "cpu"):
+    if backend not in (None, "", "cpu") and not isinstance(backend, Client):
         raise RuntimeError(f"Unknown backend {backend}. Available backends are ['cpu']")
 
 
@@ -131,172 +207,10 @@ def default_device(new_val=None):
         _default.reset(token)
 
 
+chosen_device = _default.get  # that of the innermost `with default_device` block, or None
+
+
 def current_device():
     """The device of new arrays."""
-    chosen = _default.get() or config.jax_default_device
+    chosen = chosen_device() or config.jax_default_device
     return devices()[0] if chosen in (None, "cpu") else chosen
-
-
-# ---- where an array is ---------------------------------------------------------------------------
-
-
-class SingleDeviceSharding:
-    """The whole array is on one device."""
-
-    is_fully_addressable = is_fully_replicated = True
-
-    def __init__(self, device, *, memory_kind=None):
-        self._device, self.memory_kind = device, memory_kind or "device"
-        self.device_set, self.num_devices = {device}, 1
-        self.addressable_devices = self.device_set
-
-    def __repr__(self):
-        return f"SingleDeviceSharding(device={self._device!r}, memory_kind={self.memory_kind})"
-
-    def __eq__(self, other):
-        return isinstance(other, SingleDeviceSharding) and self._device == other._device
-
-    def __hash__(self):
-        return hash((SingleDeviceSharding, self._device))
-
-    def devices_indices_map(self, global_shape):
-        """Which part each device holds: {device: slices}."""
-        return {self._device: (slice(None),) * len(global_shape)}
-
-    addressable_devices_indices_map = devices_indices_map
-
-    def shard_shape(self, global_shape):
-        """The shape of the part on each device."""
-        return tuple(global_shape)
-
-    def is_equivalent_to(self, other, ndim):
-        """Whether arrays of this rank lie alike in both."""
-        return self == other
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class Shard:
-    """The part of an array that one device holds."""
-
-    device: Any
-    index: tuple
-    replica_id: int
-    data: Any
-
-    def __repr__(self):
-        return (
-            f"Shard(device={self.device!r}, index={self.index}, replica_id={self.replica_id}, "
-            f"data={self.data})"
-        )
-
-
-class PlacedArray(Array):
-    """An Array that was put on a device by name."""
-
-    __slots__ = ("place",)
-
-
-def put_on(array, device):
-    """A copy of an Array on a device; None: wherever it is, or the default."""
-    if isinstance(device, SingleDeviceSharding):
-        (device,) = device.device_set
-    if device is not None and not isinstance(device, CpuDevice):
-        raise ValueError(f"device_put takes a device or a sharding of one device, got {device!r}")
-    place = device or getattr(array, "place", None) or _default.get()
-    copy = Array(array.npy, array.weak_type)
-    if place is not None and type(copy) is Array:
-        copy = PlacedArray(array.npy, array.weak_type)
-        copy.place = place
-    return copy
-
-
-def device_of(x):
-    """The device that holds an Array."""
-    return getattr(x, "place", None) or current_device()
-
-
-def sharding_of(x):
-    """Which devices hold an Array."""
-    return SingleDeviceSharding(device_of(x))
-
-
-def shards_of(x):
-    """The parts of an Array: one, on one device."""
-    return [Shard(device_of(x), (slice(None),) * x.ndim, 0, x)]
-
-
-def on_value(name, read, tracer_error):
-    """A property of Arrays that tracers do not have."""
-
-    def get(x):
-        if isinstance(x, Tracer):
-            raise tracer_error(x, name)
-        return read(x)
-
-    return property(get)
-
-
-def no_attribute(x, name):
-    """Tracers do not know where they are."""
-    return AttributeError(
-        f"The '{name}' attribute is not available on traced array with shape "
-        f"{x.aval.str_short()}. To query sharding information on tracers, use `jax.typeof(x)`."
-    )
-
-
-def not_concrete(x, name):
-    """Tracers are nowhere."""
-    return errors.ConcretizationTypeError(
-        "Abstract tracer value encountered where concrete value is expected: traced array with "
-        f"shape {x.aval.str_short()}\nThe '{name}' attribute is not available on traced arrays, "
-        f"whose values are nowhere yet.\n{x.origin()}"
-    )
-
-
-def devices_method(x):
-    """The set of devices that hold the array."""
-    if isinstance(x, Tracer):
-        raise not_concrete(x, "devices")
-    return {device_of(x)}
-
-
-for _cls in (Array, Tracer):
-    install(
-        _cls,
-        devices=devices_method,
-        device=on_value("device", device_of, no_attribute),
-        sharding=on_value("sharding", sharding_of, no_attribute),
-        committed=on_value("committed", lambda x: isinstance(x, PlacedArray), not_concrete),
-        addressable_shards=on_value("addressable_shards", shards_of, not_concrete),
-        global_shards=on_value("global_shards", shards_of, not_concrete),
-        is_fully_addressable=on_value("is_fully_addressable", lambda x: True, not_concrete),
-        is_fully_replicated=on_value("is_fully_replicated", lambda x: True, not_concrete),
-    )
-install(
-    Array,
-    addressable_data=lambda x, index: shards_of(x)[index].data,
-    on_device_size_in_bytes=lambda x: x.nbytes,
-    copy_to_host_async=lambda x: None,
-)
-
-
-# ---- drawing -------------------------------------------------------------------------------------
-
-
-def draw_sharding(shape, sharding, scale=1.0, min_width=9, max_width=80):
-    """The picture of an array of one or two dimensions in a box, with the name of its device."""
-    height = int(10 * scale)
-    width = int(int(height * (shape[1] if len(shape) == 2 else 1) / shape[0]) * 2.5)
-    width = min(max(width, min_width), max_width)
-    (device,) = sharding.device_set
-    name = f"{device.platform.upper()} {device.id}"
-    left, more = divmod(width - len(name) - 2, 2)
-    above, below = 0, 0
-    if len(shape) == 2:
-        above, rest = divmod(height - 2, 2)
-        below = above + rest
-    inside = left + len(name) + left + more
-    empty = f"│{' ' * inside}│"
-    middle = f"│{' ' * left}{name}{' ' * (left + more)}│"
-    rows = [empty] * max(above, 0) + [middle] + [empty] * max(below, 0)
-    return "\n".join([f"┌{'─' * inside}┐", *rows, f"└{'─' * inside}┘"])
