@@ -5,7 +5,7 @@ from tinyjax.primitives.shaping import concatenate
 from tinyjax.primitives.slicing import slice_in_dim
 from tinyjax.transforms.batching import Axis, move_to, vmap_flat
 from tinyjax.transforms.flat import FlatFun, flatten_axes, fun_name, lift_args, wraps
-from tinyjax.transforms.mapped_axes import check_axes_type, mapped_size, normal_dim
+from tinyjax.transforms.mapped_axes import check_axes_type, mapped_size, normal_dims
 from tinyjax.transforms.scan import scan
 from tinyjax.tree_util import (
     tree_flatten,
@@ -68,7 +68,7 @@ def vmap(
         dims += [0] * kwargs_tree.num_leaves
         # What is not mapped reaches the function as it is: a number stays a number.
         vals = [x if d is None else lift_args([x], name)[0] for x, d in zip(leaves, dims)]
-        dims = [normal_dim("vmap", v, d) for v, d in zip(vals, dims)]
+        dims = normal_dims("vmap", fun, args, kwargs, vals, dims)
         size = mapped_size("vmap", fun, args, kwargs, vals, dims, axis_size)
         axis = Axis(size, axis_name)
         flat = FlatFun(lambda args, kwargs: fun(*args, **kwargs), in_tree, name)

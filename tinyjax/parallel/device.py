@@ -74,7 +74,7 @@ class Device:
     allreduce(op, x, members)       x op x op ... over the members, in their order, the same bits
                                     everywhere; op is "add", "max" or "min"
     all_gather(x, members)          their x, stacked along a new first axis
-    reduce_scatter(x, members)      x[k] is meant for the k-th member: the sum of what is meant for us
+    reduce_scatter(x, members)      the sum of what is meant for us; x[k] is for the k-th member
     all_to_all(x, members)          the same, but stacked instead of summed
     permute(x, members, sources)    x of member sources[own index]; zeros if that is None
     call_back(number, args)         run the program's callback of this number where the user is

@@ -12,7 +12,7 @@ from tinyjax.core import Var, memo
 from tinyjax.dtypes import key_fry, key_storage
 from tinyjax.parallel.device import Mesh
 from tinyjax.parallel.engine import Program, Spec, engine
-from tinyjax.parallel.lowering import Lowering
+from tinyjax.parallel.lowering import Lowering, mesh_name
 from tinyjax.parallel.packing import pack
 from tinyjax.parallel.sharded import Layout, ShardedArray, assemble, dismantle
 from tinyjax.transforms.varying import varies
@@ -30,7 +30,7 @@ class Executor:
         lowering = Lowering(self.size)
         self.lowered = lowering.program(jaxpr, {self.axis_name: 0})
         self.sizes, self.callbacks = lowering.sizes, tuple(lowering.callbacks)
-        self.mesh = Mesh(enumerate(self.sizes))
+        self.mesh = Mesh((mesh_name(k), n) for k, n in enumerate(self.sizes))
         self.inner = self.mesh.count // self.size
         self.devices = params["devices"] or tuple(range(self.mesh.count))
         self.holders = self.devices[:: self.inner]  # of the array that Layout describes
@@ -89,7 +89,7 @@ class Executor:
         """-> {result: (op, axes)} of the last collectives whose results all devices share and no
         equation uses, and the program that ends before them."""
         eqns, outvars, tail = list(self.lowered.eqns), list(self.lowered.outvars), {}
-        every = tuple(range(len(self.sizes)))
+        every = self.mesh.names
         while eqns:
             eqn = eqns[-1]
             op = TAILS.get(eqn.primitive.name)

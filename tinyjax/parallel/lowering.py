@@ -2,7 +2,7 @@
 
 Calls are inlined. A pmap inside becomes a second axis of the mesh: each device takes its part of
 the operands, and the results are gathered. Axes lose their names, which may hide one another: the
-mesh calls them 0, 1 ... from the outside in. What must run where the user is becomes `call_back`.
+mesh calls them axis0, axis1 ... from the outside in. What must run where the user is becomes `call_back`.
 """
 
 from functools import partial
@@ -88,7 +88,7 @@ class Lowering:
         return list(map(read, jaxpr.outvars))
 
     def equation(self, eqn, names, depth):
-        """One equation whose programs are lowered and whose axes are numbers."""
+        """One equation whose programs are lowered and whose axes are those of the mesh."""
         if eqn.primitive.on_host:
             self.callbacks.append(host_function(eqn))
             avals = tuple(v.aval for v in eqn.outvars)
@@ -117,10 +117,15 @@ class Lowering:
 
 
 def renamed(value, names):
-    """Names of axes as their numbers in the mesh."""
+    """Names of axes as those in the mesh."""
     if isinstance(value, tuple):
         return tuple(renamed(v, names) for v in value)
-    return names.get(value, value)
+    return mesh_name(names[value]) if value in names else value
+
+
+def mesh_name(number):
+    """What the mesh calls one of its axes; a number would be an axis of the array to psum."""
+    return f"axis{number}"
 
 
 # ---- pmap inside of pmap -------------------------------------------------------------------------

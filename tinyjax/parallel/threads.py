@@ -8,7 +8,7 @@ import threading
 import numpy as np
 
 from tinyjax.parallel.device import Device
-from tinyjax.parallel.engine import Buffer, DeviceError, Engine, Ticket
+from tinyjax.parallel.engine import Buffer, DeviceError, Engine, Spec, Ticket
 from tinyjax.parallel.running import DeviceProgram
 
 UFUNCS = {"add": np.add, "max": np.maximum, "min": np.minimum}
@@ -85,8 +85,6 @@ class ThreadEngine(Engine):
         self.programs = {}
 
     def put(self, array, parts):
-        from tinyjax.parallel.engine import Spec
-
         array = np.array(array)
         return ThreadBuffer(Spec(array.shape[1:], array.dtype, parts), array)
 

@@ -14,17 +14,19 @@ def check_axes_type(what, axes, name):
             )
 
 
-def normal_dim(what, val, dim):
-    """A possibly negative axis as one in [0, ndim); ValueError if the array has no such axis."""
-    if dim is None:
-        return None
-    if not -val.ndim <= dim < val.ndim:
-        rank = dim + 1 if dim >= 0 else -dim
-        raise ValueError(
-            f"{what} was requested to map its argument along axis {dim}, which implies that its "
-            f"rank should be at least {rank}, but is only {val.ndim} (its shape is {val.shape})"
-        )
-    return dim % val.ndim
+def normal_dims(what, fun, args, kwargs, vals, dims):
+    """Possibly negative axes as ones in [0, ndim); ValueError if an array has no such axis."""
+    for i, (val, dim) in enumerate(zip(vals, dims)):
+        if dim is not None and not -val.ndim <= dim < val.ndim:
+            rank = dim + 1 if dim >= 0 else -dim
+            name = names_of(fun, args, kwargs, vals)[i]
+            raise ValueError(
+                f"{what} was requested to map its argument along axis {dim}, which implies that "
+                f"its rank should be at least {rank}, but is only {val.ndim} (its shape is "
+                f"{val.shape}). It is {name}: give it such an axis, or None in in_axes if all "
+                "should see the whole."
+            )
+    return [d if d is None else d % v.ndim for v, d in zip(vals, dims)]
 
 
 def mapped_size(what, fun, args, kwargs, vals, dims, axis_size):
@@ -50,14 +52,19 @@ def mapped_size(what, fun, args, kwargs, vals, dims, axis_size):
     )
 
 
+def names_of(fun, args, kwargs, vals):
+    """What to call each leaf of the arguments."""
+    names = arg_names(fun, args, kwargs)
+    if len(names) == len(vals):
+        return names
+    return [f"argument leaf {i}" for i in range(len(vals))]
+
+
 def size_table(fun, args, kwargs, vals, dims):
     """A line for every mapped argument: its name, mapped axis and shape."""
-    names = arg_names(fun, args, kwargs)
-    if len(names) != len(vals):
-        names = [f"argument leaf {i}" for i in range(len(vals))]
     rows = [
         f"  * {name}: axis {d} has size {v.shape[d]} (of shape {v.aval.str_short()})"
-        for name, v, d in zip(names, vals, dims)
+        for name, v, d in zip(names_of(fun, args, kwargs, vals), vals, dims)
         if d is not None
     ]
     return "\n".join(rows)

@@ -12,7 +12,7 @@ from tinyjax.parallel.sharded import ShardedArray, row_aval
 from tinyjax.transforms.batching import Axis, axis_env, named_axes
 from tinyjax.transforms.flat import flatten_axes, fun_name, lift_args, wraps
 from tinyjax.transforms.jit import JitFunction, trace_to_jaxpr
-from tinyjax.transforms.mapped_axes import check_axes_type, mapped_size, normal_dim, size_table
+from tinyjax.transforms.mapped_axes import check_axes_type, mapped_size, normal_dims, size_table
 from tinyjax.transforms.pmap import pmap_p
 from tinyjax.tree_util import tree_flatten, tree_unflatten, treedef_children
 
@@ -163,7 +163,7 @@ class Mapping:
         args_tree, kwargs_tree = treedef_children(in_tree)
         axes = flatten_axes("pmap in_axes", args_tree, in_axes, tupled_args=True)
         axes += [0] * kwargs_tree.num_leaves
-        axes = [normal_dim("pmap", x, a) for x, a in zip(leaves, axes)]
+        axes = normal_dims("pmap", fun, dynamic, kwargs, leaves, axes)
         size = mapped_size("pmap", fun, dynamic, kwargs, leaves, axes, self.axis_size)
         self.check_devices(size, size_table(fun, dynamic, kwargs, leaves, axes))
         avals = [row_aval(x.aval, a) for x, a in zip(leaves, axes)]
