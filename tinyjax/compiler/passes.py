@@ -46,7 +46,10 @@ CALLS = {
     "custom_jvp_call": "call_jaxpr",
     "custom_vjp_call": "call_jaxpr",
     "custom_vmap_call": "call",
-    "custom_linear_solve": "jaxpr",  # as its `lower` leaves it
+    "custom_linear_solve": "jaxpr",  # as its `lower` leaves it; so do these, if they
+    "psum": "jaxpr",  # reduce over axes of the array
+    "pmax": "jaxpr",
+    "pmin": "jaxpr",
 }
 BARRIERS = {"checkpoint": "jaxpr", "remat": "jaxpr", "remat2": "jaxpr"}
 
@@ -179,7 +182,7 @@ def unchanged(eqn, invars):
     name, params = eqn.primitive.name, eqn.params
     if len(eqn.outvars) != 1 or not invars:
         return None
-    if name in ("stop_gradient", "name"):
+    if name in ("stop_gradient", "name", "device_put", "sharding_constraint"):
         return invars[0]
     a, b = invars[0].aval, eqn.outvars[0].aval
     if a.shape != b.shape or a.dtype != b.dtype:

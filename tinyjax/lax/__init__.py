@@ -361,17 +361,20 @@ from tinyjax.primitives.windows import (
     GatherScatterMode,
     ScatterDimensionNumbers,
 )
+from tinyjax.putting import device_put_p, sharding_constraint_p, with_sharding_constraint
 from tinyjax.transforms.collectives import (
+    all_gather,
+    all_to_all,
     axis_index,
-    axis_index_p,
     axis_size,
     pmax,
-    pmax_p,
     pmean,
     pmin,
-    pmin_p,
+    ppermute,
+    pshuffle,
     psum,
-    psum_p,
+    psum_scatter,
+    pswapaxes,
 )
 from tinyjax.transforms.composite import composite
 from tinyjax.transforms.cond import (
@@ -381,7 +384,9 @@ from tinyjax.transforms.cond import (
 )
 from tinyjax.transforms.control import associative_scan
 from tinyjax.transforms.custom_solve import custom_linear_solve, custom_root, linear_solve_p
+from tinyjax.transforms.exchanges import all_gather_p, all_to_all_p, ppermute_p
 from tinyjax.transforms.folding import reduce, reduce_p, reduce_window, reduce_window_p
+from tinyjax.transforms.named_reductions import axis_index_p, pmax_p, pmin_p, psum_p
 from tinyjax.transforms.scan import (
     scan,
     scan_p,

@@ -39,7 +39,7 @@ class Reduction:
                 "mask one has to specify 'initial'"
             )
         a = self.prepare(a) if self.prepare else a
-        axes, named = self.axes(a, axis)
+        axes, dims = self.axes(a, axis)
         if initial is None and not self.identity and any_empty(a, axes):
             raise ValueError(
                 f"zero-size array to reduction operation {self.name} which has no identity"
@@ -49,7 +49,8 @@ class Reduction:
         a = convert(a, computed)
         if where is not None:
             a = _where(where, a, start_value(a, self.init))
-        result = self.collective(a, (*axes, *named)) if named else self.reduce_axes(a, axes)
+        named = len(dims) > len(axes)
+        result = self.collective(a, dims) if named else self.reduce_axes(a, axes)
         if initial is not None:
             initial = lax.convert_element_type(initial, a.dtype)
             if initial.shape:
@@ -74,17 +75,17 @@ class Reduction:
         return self.reduce(a, axes)
 
     def axes(self, a, axis):
-        """-> positional axes (nonnegative), names of mapped axes."""
+        """-> positional axes (nonnegative), the same with the names of mapped axes between them."""
         if axis is None:
-            return tuple(range(a.ndim)), ()
+            return tuple(range(a.ndim)), tuple(range(a.ndim))
         listed = axis if isinstance(axis, (tuple, list, np.ndarray)) else (axis,)
-        named = tuple(x for x in listed if isinstance(x, str))
-        axes = tuple(canonicalize_axis(x, a.ndim) for x in listed if not isinstance(x, str))
+        dims = tuple(x if isinstance(x, str) else canonicalize_axis(x, a.ndim) for x in listed)
+        axes = tuple(x for x in dims if not isinstance(x, str))
         if len(set(axes)) != len(axes):
             raise ValueError(f"duplicate value in 'axis': {axis}")
-        if named and self.collective is None:
+        if len(dims) > len(axes) and self.collective is None:
             raise NotImplementedError(f"Named reductions not implemented for jnp.{self.name}()")
-        return axes, named
+        return axes, dims
 
 
 def reduce_sum(a, axes):
