@@ -16,6 +16,7 @@ import difflib
 import functools
 import operator
 import os
+import sys
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
@@ -95,6 +96,10 @@ FLAGS = {flag.name: flag for flag in [
     Flag("threefry_partitionable", True, "Random bits do not depend on how arrays lie.", (True,)),
     Flag("num_devices", 8, "How many devices pmap finds.", aliases=("num_cpu_devices",)),
     Flag("pmap_timeout", 3600, "Seconds that pmap waits for its devices."),
+    Flag("pmap_timeout", 3600, "Seconds after which a device that does not answer is given up."),
+    Flag("pmap_start", "fork" if sys.platform == "linux" else "spawn",
+         "How devices' processes start: copied from one that is ready, or anew.",
+         ("fork", "spawn")),
     Flag("platforms", "cpu", "Where arrays live.", ("cpu",), ("platform_name",)),
     Flag("cache_dir", None, "Folder of compiled kernels.", (), ("compilation_cache_dir",)),
     Flag("dump", None, "Folder to write every compiler stage to; None writes nothing."),

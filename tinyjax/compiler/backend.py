@@ -79,7 +79,7 @@ def _build(name: str, source: str, codes: tuple[str, ...]) -> Kernel:
     """Load a kernel from the disk cache or compile it."""
     params = parse(codes)
     try:
-        stored = _stored_or_compiled(
+        stored = stored_or_compiled(
             cache.key(source, codes), lambda: _object_code(name, source, params)
         )
         return _load(name, params, stored)
@@ -112,7 +112,7 @@ def _load(name: str, params: tuple[Param, ...], stored: bytes) -> Kernel:
 # ---- code that kernels share --------------------------------------------------------------------
 
 
-def _stored_or_compiled(entry: str, compile_it: Callable[[], bytes]) -> bytes:
+def stored_or_compiled(entry: str, compile_it: Callable[[], bytes]) -> bytes:
     """An entry of the disk cache, made by ``compile_it`` if it is not there."""
     stored = cache.load(entry)
     if stored is None:
@@ -128,7 +128,7 @@ def _launcher() -> int:
 
     if not launcher.reads_arrays_right():
         raise RuntimeError("NumPy's array structure is not laid out as the launcher expects")
-    code = _stored_or_compiled(
+    code = stored_or_compiled(
         cache.key("launcher", ()), lambda: compile_ir(launcher.launcher_ir())
     )
     return load_symbols(code, [launcher.LAUNCHER])[0]
@@ -145,7 +145,7 @@ def _library_function(target: str) -> None:
         header = " ".join(versions_of(target)) + "\n" + " ".join(cells_of(target)) + "\n"
         return header.encode() + compile_ir(library_ir(target))
 
-    stored = _stored_or_compiled(cache.key(target, ("library",)), compile_it)
+    stored = stored_or_compiled(cache.key(target, ("library",)), compile_it)
     versions, cells, code = stored.split(b"\n", 2)
     for cell in cells.decode().split():
         publish_lazily(cell, functools.partial(_huge_function, cell))
@@ -161,7 +161,7 @@ def _huge_function(cell: str) -> int:
 
         return compile_ir(huge_ir(cell))
 
-    code = _stored_or_compiled(cache.key(cell, ("huge",)), compile_it)
+    code = stored_or_compiled(cache.key(cell, ("huge",)), compile_it)
     return load_symbols(code, [f"{cell}.function"])[0]
 
 

@@ -36,6 +36,11 @@ class Executable:
 
     def first_run(self, args):
         """Compile, then run."""
+        self.prepare(stacklevel=5)
+        return self.run(args)
+
+    def prepare(self, stacklevel=2):
+        """Compile now, rather than at the first call."""
         try:
             run = self.plan().build()
         except Exception as error:
@@ -44,12 +49,11 @@ class Executable:
                 f"tinyjax: the program {self.name!r} could not be compiled and runs equation by "
                 f"equation: {type(error).__name__}: {str(error)[:500]}",
                 RuntimeWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
             run = self.interpret
         dump(self)
         self.run = run
-        return run(args)
 
     def interpret(self, args):
         """Run equation by equation."""

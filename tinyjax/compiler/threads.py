@@ -18,7 +18,8 @@ def cores():
         return os.cpu_count() or 1
 
 
-COUNT = min(cores(), 8)
+# Devices of pmap share the cores: their processes are told how many threads each may have.
+COUNT = min(cores(), 8, int(os.environ.get("TINYJAX_THREADS", "8")))
 
 
 class Job:

@@ -19,6 +19,10 @@ class DeviceProgram:
         self.weak = [v.aval.weak_type for v in self.jaxpr.invars]
         self.first = [spec.parts[k][0] == device for spec, k in zip(program.outs, self.out_parts)]
 
+    def prepare(self):
+        """Compile now, rather than at the first run."""
+        self.executable.prepare()
+
     def run(self, device, ins, outs, shared=True):
         """Compute from this device's parts of the operands, and write its parts of the results.
 

@@ -1,0 +1,182 @@
+"""The memory that the local engine's processes share, and the buffers in its heap.
+
+It has no name in the file system: when the last process that holds it has ended, it is gone.
+"""
+
+import contextlib
+import ctypes
+import math
+import mmap
+import os
+import uuid
+from collections import deque
+
+import numpy as np
+
+from tinyjax.parallel.cells import CONTROL, MOST_DEVICES, PAIR, Regions, pairs
+from tinyjax.parallel.engine import Buffer
+from tinyjax.parallel.heap import Heap
+
+with contextlib.suppress(ImportError):
+    import _posixshmem  # what multiprocessing.shared_memory is made of
+
+# ---- memory without a name -----------------------------------------------------------------------
+
+
+def nameless_memory(size):
+    """A descriptor of new memory of this size, which uses none until it is written to."""
+    if hasattr(os, "memfd_create"):
+        fd = os.memfd_create("tinyjax")
+    else:
+        name = f"/tinyjax-{uuid.uuid4().hex[:16]}"
+        fd = _posixshmem.shm_open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode=0o600)
+        _posixshmem.shm_unlink(name)
+    os.ftruncate(fd, size)
+    return fd
+
+
+def heap_size():
+    """How much the buffers may take: the machine's memory."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20 << 20
+    except (ValueError, OSError):
+        return 1 << 34
+
+
+class Memory:
+    """The shared memory as one process sees it. fd: of the memory; heap: the size of that."""
+
+    def __init__(self, fd, heap):
+        self.regions = Regions(heap)
+        flags = mmap.MAP_SHARED | getattr(mmap, "MAP_NORESERVE", 0)
+        self.map = mmap.mmap(fd, self.regions.total, flags=flags)
+        self.bytes = np.frombuffer(self.map, np.uint8)
+        self.address = self.bytes.__array_interface__["data"][0]
+
+    def array(self, place, shape, dtype, strides=None):
+        """An array that lies there."""
+        return np.ndarray(shape, dtype, self.map, place, strides)
+
+    def place(self, x):
+        """Where a C-contiguous array lies; None if it is not in this memory."""
+        place = x.__array_interface__["data"][0] - self.address
+        return place if 0 <= place < self.regions.total else None
+
+    def give_back(self, place, size):
+        """Let the system have the pages between here and there. What they held is lost."""
+        first = -(-place // mmap.PAGESIZE) * mmap.PAGESIZE
+        last = (place + size) // mmap.PAGESIZE * mmap.PAGESIZE
+        if last > first and hasattr(mmap, "MADV_REMOVE"):
+            self.map.madvise(mmap.MADV_REMOVE, first, last - first)
+
+
+# ---- the controller's side -----------------------------------------------------------------------
+
+
+class Arena(Memory):
+    """The memory as the controller has it: it decides what lies where in the heap."""
+
+    def __init__(self, heap=None):
+        heap = heap or heap_size()
+        while True:
+            try:
+                self.fd = nameless_memory(Regions(heap).total)
+                break
+            except OSError:  # file systems and `ulimit` may set limits: a smaller one will do
+                heap //= 2
+                if heap < 1 << 26:
+                    raise
+        super().__init__(self.fd, heap)
+        self.heap = Heap(self.regions.heap, heap, self.give_back)
+        self.dropped = deque()  # buffers that nobody refers to; filled at any time, by any thread
+        self.foreign = False  # this is a forked process, and the arena was its parent's
+
+    def buffer(self, spec):
+        """A new buffer. Raises MemoryError if the heap is full."""
+        size = max(len(spec.parts) * math.prod(spec.shape) * spec.dtype.itemsize, 1)
+        self.collect()
+        return ArenaBuffer(self, spec, self.heap.take(size))
+
+    def collect(self):
+        """Take the memory of dropped buffers back."""
+        dropped = self.dropped
+        while dropped:
+            self.heap.give(dropped.popleft())
+
+    def reset_control(self, devices):
+        """Forget all meetings of these devices, and all calls."""
+        self.bytes[: pairs(0)] = 0
+        for device in devices:
+            start = pairs(device)
+            self.bytes[start : start + MOST_DEVICES * PAIR] = 0
+        assert pairs(MOST_DEVICES) <= CONTROL
+
+    def close(self):
+        """Close the descriptor; what is mapped stays until nobody looks at it."""
+        if self.fd is not None:
+            os.close(self.fd)
+            self.fd = None
+
+    # ---- forks: a child must not see what the parent writes ---------------------------------
+
+    def snapshot(self):
+        """The contents of all buffers: [(place, copy)]."""
+        self.collect()
+        return [
+            (place, self.bytes[place : place + size].copy())
+            for place, size in self.heap.taken.items()
+        ]
+
+    def detach(self, contents):
+        """In a forked child: put memory of our own at the same addresses, with these contents."""
+        private_memory(self.address, self.regions.total)
+        for place, content in contents:
+            self.bytes[place : place + content.size] = content
+        self.heap.give_back = lambda place, size: None
+        self.foreign = True
+        self.close()
+
+
+def private_memory(address, size):
+    """Replace what is mapped at an address by new memory of this process alone."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANON | getattr(mmap, "MAP_NORESERVE", 0)
+    fixed = 0x10  # MAP_FIXED; Python's mmap module does not have it
+    library = ctypes.CDLL(None, use_errno=True)
+    library.mmap.restype = ctypes.c_void_p
+    kinds = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    library.mmap.argtypes = kinds
+    protection = mmap.PROT_READ | mmap.PROT_WRITE
+    if library.mmap(address, size, protection, flags | fixed, -1, 0) != address:
+        raise OSError(ctypes.get_errno(), "tinyjax: a forked process could not keep its arrays")
+
+
+class ArenaBuffer(Buffer):
+    """A piece of the heap. Arrays that look at it keep it alive.
+
+    ticket: the call that makes the contents, until they are there.
+    """
+
+    __slots__ = ("arena", "place", "spec", "ticket")
+
+    def __init__(self, arena, spec, place):
+        self.arena, self.spec, self.place, self.ticket = arena, spec, place, None
+
+    def __del__(self):
+        self.arena.dropped.append(self.place)
+
+    @property
+    def __array_interface__(self):
+        """NumPy's protocol: our bytes, not to be written to."""
+        size = len(self.spec.parts) * math.prod(self.spec.shape) * self.spec.dtype.itemsize
+        address = self.arena.address + self.place
+        return {"shape": (size,), "typestr": "|u1", "data": (address, True), "version": 3}
+
+    def view(self):
+        """The contents, as an array of shape spec.whole that keeps this buffer alive."""
+        return np.ndarray(self.spec.whole, self.spec.dtype, np.asarray(self))
+
+    def fill(self, array):
+        """Write the contents."""
+        self.arena.array(self.place, self.spec.whole, self.spec.dtype)[...] = array
+
+

@@ -1,0 +1,435 @@
+"""The local engine: devices are processes of this machine, and the user's process controls them.
+
+Buffers lie in memory that all of them share (`arena.py`). A call is a few words, written to the pipe
+of each device; the last device to end it writes one report. When anything goes wrong, all devices
+are ended, so that nobody writes to the memory any more, and the next call starts them again.
+"""
+
+import contextlib
+import os
+import pickle
+import threading
+import warnings
+import weakref
+from dataclasses import replace
+
+import numpy as np
+
+from tinyjax.config import current_flags
+from tinyjax.parallel.arena import Arena
+from tinyjax.parallel.cells import ABORT, CALLS_AT_ONCE, MESSAGE, MOST_DEVICES
+from tinyjax.parallel.engine import DeviceError, Engine, Spec, Ticket, register
+from tinyjax.parallel.processes import Lost, Processes
+from tinyjax.parallel.wire import (
+    CALL,
+    CALLBACK,
+    DEFINE,
+    DEFINED,
+    DONE,
+    FAILED,
+    FORGET,
+    HEAD,
+    LONG_CALL,
+    LONGEST,
+    RESULT,
+    command,
+    words,
+)
+
+GRACE = 0.5  # seconds that devices have to say what they wait for, when a call has failed
+
+
+class LocalTicket(Ticket):
+    """A call under way; keeps its buffers."""
+
+    __slots__ = ("engine", "error", "inputs", "number", "outputs", "pending", "program")
+
+    def __init__(self, engine, number, program, inputs, outputs):
+        self.engine, self.number, self.program = engine, number, program
+        self.inputs, self.outputs = inputs, outputs
+        self.pending, self.error = True, None
+
+    def wait(self):
+        if self.pending:
+            self.engine.wait_for(self)
+        if self.error is not None:
+            raise self.error
+
+    def done(self):
+        if self.pending:
+            self.engine.look()
+        return not self.pending
+
+    def finish(self, error=None):
+        """The call has ended."""
+        self.pending, self.error = False, error
+        if error is None:
+            for buffer in self.outputs:
+                buffer.ticket = None
+        self.inputs = self.outputs = None
+
+
+class LocalEngine(Engine):
+    """Devices as processes. heap: bytes for buffers (the size of the machine's memory)."""
+
+    def __init__(self, heap=None):
+        self.heap, self.lock = heap, threading.RLock()
+        self.arena = self.processes = None
+        self.number = 0  # of the last call
+        self.flying = {}  # number -> ticket of calls under way, oldest first
+        self.defined = set()  # numbers of programs that their devices know
+        self.forgotten = []  # numbers of programs that nobody refers to any more
+        self.answers = set()  # devices that have defined the program being defined
+        self.trouble = None  # why the last definition failed
+        self.calling_back = False
+
+    # ---- memory ---------------------------------------------------------------------------------
+
+    def memory(self):
+        """The arena, made when it is first needed."""
+        if self.arena is None:
+            self.arena = Arena(self.heap)
+            self.processes = Processes(self.arena)
+            weakref.finalize(self, self.processes.close)  # at exit, too
+            _engines.add(self)
+            prepare_for_forks()
+        return self.arena
+
+    def put(self, array, parts):
+        with self.lock:
+            buffer = self.memory().buffer(Spec(array.shape[1:], array.dtype, parts))
+        buffer.fill(array)
+        return buffer
+
+    def alloc(self, spec):
+        with self.lock:
+            return self.memory().buffer(spec)
+
+    def get(self, buffer):
+        return buffer.view()
+
+    # ---- calls ----------------------------------------------------------------------------------
+
+    def call(self, program, inputs, outputs):
+        with self.lock:
+            if self.calling_back:
+                raise RuntimeError(
+                    f"pmap of {program.name!r} was called by a callback of a pmapped function, for "
+                    "which the devices wait: compute with jit there, or call pmap outside"
+                )
+            try:
+                return self.send(program, inputs, outputs)
+            except Lost as lost:
+                raise self.give_up_lost(lost) from None
+            except BaseException:
+                self.give_up("the call was interrupted")
+                raise
+
+    def send(self, program, inputs, outputs):
+        """Send a call to all devices of a program."""
+        arena = self.memory()
+        while len(self.flying) >= CALLS_AT_ONCE or (program.callbacks and self.flying):
+            self.hear()  # a callback may fail: let others end before
+        if self.forgotten:
+            self.forget()
+        if program.number not in self.defined:
+            self.define(program)
+        after, places = 0, [program.number]
+        for k, buffer in enumerate(inputs):
+            if buffer.arena is not arena:
+                inputs = [*inputs[:k], self.put(buffer.view(), buffer.spec.parts), *inputs[k + 1 :]]
+                buffer = inputs[k]
+            ticket = buffer.ticket
+            if ticket is not None:
+                if ticket.error is not None:
+                    raise ticket.error
+                if unfinished(ticket, buffer, program):
+                    after = max(after, ticket.number)
+            places.append(buffer.place)
+        for buffer in outputs:
+            places.append(buffer.place)
+        self.number = number = self.number + 1
+        ticket = LocalTicket(self, number, program, inputs, outputs)
+        for buffer in outputs:
+            buffer.ticket = ticket
+        kind, payload = CALL, words(len(places)).pack(*places)
+        if HEAD.size + len(payload) > LONGEST:
+            inputs = ticket.inputs = [*inputs, self.store(payload)]
+            kind, payload = LONG_CALL, self.stored(inputs[-1])
+        data = command(kind, number, after, payload)
+        self.flying[number] = ticket
+        send = self.processes.send
+        for device in program.devices:
+            send(device, data)
+        if program.callbacks:
+            while ticket.pending:
+                self.hear()
+        return ticket
+
+    def store(self, data):
+        """A buffer that holds bytes."""
+        return self.put(np.frombuffer(data, np.uint8)[None], ((0,),))
+
+    def stored(self, buffer):
+        """The words that tell a device where these bytes lie."""
+        return words(2).pack(buffer.place, buffer.spec.shape[0])
+
+    # ---- programs -------------------------------------------------------------------------------
+
+    def define(self, program):
+        """Start a program's devices, and make them ready to run it."""
+        if max(program.devices) >= MOST_DEVICES:
+            raise ValueError(f"the local engine has at most {MOST_DEVICES} devices")
+        while self.flying:  # so that they are not lost if this fails
+            self.hear()
+        for device in program.devices:
+            if device not in self.processes.pipes:
+                self.processes.start(device)
+        buffer = self.store(pickle.dumps(replace(program, callbacks=()), protocol=5))
+        data = command(DEFINE, program.number, 0, self.stored(buffer))
+        first, *others = program.devices  # the first compiles, the others find it in the cache
+        self.answers.clear()
+        for group in [first], others:
+            for device in group:
+                self.processes.send(device, data)
+            while not self.answers.issuperset(group):
+                self.hear(defining=program)
+                if self.trouble is not None:
+                    trouble, self.trouble = self.trouble, None
+                    raise trouble
+        self.defined.add(program.number)
+        weakref.finalize(program, self.forgotten.append, program.number).atexit = False
+
+    def forget(self):
+        """Have the devices forget programs that nobody refers to any more."""
+        while self.forgotten:
+            number = self.forgotten.pop()
+            if number in self.defined:
+                self.defined.discard(number)
+                for device in self.processes.pipes:
+                    self.processes.send(device, command(FORGET, number, 0, b""))
+
+    # ---- listening ------------------------------------------------------------------------------
+
+    def wait_for(self, ticket):
+        """Listen until a call has ended."""
+        with self.lock:
+            try:
+                while ticket.pending:
+                    self.hear()
+            except Lost as lost:
+                self.give_up_lost(lost)
+            except BaseException:
+                self.give_up("the call was interrupted")
+                raise
+
+    def look(self):
+        """Hear what has been reported already."""
+        with self.lock:
+            if self.flying:
+                try:
+                    self.hear(timeout=0)
+                except Lost as lost:
+                    self.give_up_lost(lost)
+
+    def hear(self, timeout=None, defining=None):
+        """Wait for reports and act on them. defining: the program that devices are defining."""
+        limit = current_flags().pmap_timeout if timeout is None else timeout
+        reports = self.processes.listen(limit)
+        for kind, device, number, size in reports:
+            if kind == DONE:
+                self.flying.pop(number).finish()
+            elif kind == DEFINED:
+                self.answers.add(device)
+                for text in self.message(device, size) if device == defining.devices[0] else ():
+                    warnings.warn(text, RuntimeWarning, stacklevel=7)
+            elif kind == CALLBACK:
+                self.call_back(device, number, size)
+            elif kind == FAILED:
+                self.failed(device, number, size, defining)
+                return
+            else:
+                self.stuck(number, {device: self.message(device, size)})
+                return
+        if not reports and timeout is None:
+            self.late(limit, defining)
+
+    def message(self, device, size):
+        """What a device has put into its region."""
+        if not size:
+            return ()
+        place = self.arena.regions.start(device) + MESSAGE
+        return pickle.loads(self.arena.array(place, (size,), np.uint8))
+
+    def call_back(self, device, number, size):
+        """Run one of the user's functions for a device."""
+        ticket = self.flying[number]
+        program = ticket.program
+        which, args = self.message(device, size)
+        self.calling_back = True
+        try:
+            results = program.callbacks[which](*args)
+        except Exception as error:
+            error.add_note(raised_on(device, program))
+            self.give_up("a callback raised an exception", {number: error})
+            return
+        finally:
+            self.calling_back = False
+        buffer = self.store(pickle.dumps(list(results), protocol=5))
+        ticket.inputs = [*ticket.inputs, buffer]
+        self.processes.send(device, command(RESULT, number, 0, self.stored(buffer)))
+
+    # ---- trouble --------------------------------------------------------------------------------
+
+    def give_up(self, why, errors=None):
+        """End all devices, and with them all calls. errors: of some calls, by number."""
+        if self.processes is not None:
+            devices = list(self.processes.pipes)
+            self.processes.kill()
+            self.arena.reset_control(devices)
+        self.defined.clear()
+        flying, self.flying = self.flying, {}
+        for number, ticket in flying.items():
+            error = (errors or {}).get(number)
+            if error is None:
+                error = DeviceError(f"pmap of {ticket.program.name!r} was not finished: {why}")
+            ticket.finish(error)
+
+    def give_up_lost(self, lost):
+        """The same, when devices were lost -> the error that says so."""
+        texts = []
+        for device, why in lost.args[0]:
+            who = name(device)
+            if device is None:
+                who = ", ".join(map(name, sorted(self.processes.pipes))) or "the devices"
+            texts.append(f"{who} was lost: {why}")
+        error = DeviceError(f"device {'; '.join(texts)}. The next call starts it again.")
+        self.give_up(str(error), dict.fromkeys(self.flying, error))
+        return error
+
+    def failed(self, device, number, size, defining):
+        """A program raised on a device, or could not be defined."""
+        packed, kind, text, trace = self.message(device, size)
+        program = defining or self.flying[number].program
+        error = pickle.loads(packed) if packed else DeviceError(f"{kind}: {text}")
+        error.add_note(raised_on(device, program))
+        error.add_note(trace.rstrip())
+        if defining is not None:
+            self.trouble = error
+        self.give_up(f"an earlier call failed: {text}", {number: error})
+
+    def stuck(self, number, waiting):
+        """Some devices wait in a collective to which others do not come."""
+        self.abort(number, waiting)
+        program = self.flying[number].program
+        first = next(iter(waiting))
+        lines = [f"{name(d)} is in {text}" for d, (text, _) in sorted(waiting.items())]
+        error = DeviceError(
+            f"the devices of pmap of {program.name!r} do not run the same collectives: "
+            f"{'; '.join(lines)}. Collectives inside of cond and while_loop need a condition that "
+            "is the same on all devices."
+        )
+        error.add_note(raised_on(first, program))
+        self.give_up(str(error), {number: error})
+
+    def abort(self, number, waiting):
+        """Have devices that wait in a collective say so: {device: (what, peer)} gets larger."""
+        self.arena.bytes[ABORT] = 1
+        with contextlib.suppress(Lost):
+            while len(waiting) < len(self.flying[number].program.devices):
+                reports = self.processes.listen(GRACE)
+                if not reports:
+                    break
+                for kind, device, _, size in reports:
+                    if kind not in (DONE, DEFINED, CALLBACK, FAILED):
+                        waiting.setdefault(device, self.message(device, size))
+
+    def late(self, limit, defining):
+        """Nothing was heard for too long."""
+        if defining is not None:
+            silent, program = set(defining.devices) - self.answers, defining
+            waiting = {}
+        else:
+            number = next(iter(self.flying))
+            program, waiting = self.flying[number].program, {}
+            self.abort(number, waiting)
+            silent = set(program.devices) - set(waiting)
+        texts = [f"device {name(d)} did not answer for {limit} s" for d in sorted(silent)]
+        texts += [f"{name(d)} waits in {text}" for d, (text, _) in sorted(waiting.items())]
+        error = DeviceError(
+            f"pmap of {program.name!r} was given up: {'; '.join(texts)}. The next call starts them "
+            "again. (The limit is the flag pmap_timeout.)"
+        )
+        if defining is not None:
+            self.trouble = error
+        self.give_up(str(error), dict.fromkeys(self.flying, error))
+
+    # ---- the end --------------------------------------------------------------------------------
+
+    def close(self):
+        with self.lock:
+            self.give_up("the engine was closed")
+            if self.processes is not None:
+                self.processes.close()
+
+
+def unfinished(ticket, buffer, program):
+    """Whether devices that are to read a buffer must wait for the call that makes it. One that
+    reads what it has written itself need not."""
+    shared = len(buffer.spec.parts) < len(ticket.program.devices)
+    return shared or ticket.program.devices != program.devices
+
+
+def name(device):
+    """A device's name."""
+    return f"cpu:{device}"
+
+
+def raised_on(device, program):
+    """The note that says where an exception comes from."""
+    return f"raised on device {name(device)} inside pmap of {program.name!r}"
+
+
+# ---- forks and exit ------------------------------------------------------------------------------
+
+_engines: weakref.WeakSet = weakref.WeakSet()
+_prepared: list = []  # not empty: the functions below are registered
+
+
+def prepare_for_forks():
+    """See to it that a forked child keeps its arrays and leaves our devices alone."""
+    if not _prepared:
+        _prepared.append(True)  # once per process
+        os.register_at_fork(before=before_fork, after_in_parent=in_parent, after_in_child=in_child)
+
+
+_forking: list = []  # (engine, contents of its buffers)
+
+
+def before_fork():
+    """Copy what arrays hold: the parent will go on and use the memory again."""
+    for engine in list(_engines):
+        engine.lock.acquire()
+        while engine.flying and not engine.calling_back:
+            engine.wait_for(next(iter(engine.flying.values())))
+        _forking.append((engine, engine.arena.snapshot()))
+
+
+def in_parent():
+    """Go on."""
+    while _forking:
+        engine, _ = _forking.pop()
+        engine.lock.release()
+
+
+def in_child():
+    """Have an engine of our own, at our own first call; arrays keep what they hold."""
+    while _forking:
+        engine, contents = _forking.pop()
+        engine.processes.forget()
+        engine.arena.detach(contents)
+        heap = engine.heap
+        engine.__init__(heap)
+
+
+register(LocalEngine)
