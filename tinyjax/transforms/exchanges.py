@@ -63,11 +63,11 @@ class AllGather(Collective):
     def impl(self, x, *, all_gather_dimension, axis_index_groups, axis_name, axis_size, tiled):
         device = device_for(axis_name)
         members = device.peers(axis_name, axis_index_groups)
-        out = device.all_gather(np.asarray(x, order="C"), members)
+        out = device.all_gather(contiguous(x), members)
         out = np.moveaxis(out, 0, all_gather_dimension)
         if tiled:
             out = out.reshape(merged_shape(out.shape, all_gather_dimension))
-        return np.asarray(out, order="C")
+        return contiguous(out)
 
     def type(self, x, *, all_gather_dimension, axis_index_groups, axis_name, axis_size, tiled):
         check_names(axis_name)
@@ -117,7 +117,7 @@ class ReduceScatter(Collective):
         device = device_for(axis_name)
         if tiled:
             x = x.reshape(split_axis_shape(x.shape, scatter_dimension, axis_size))
-        parts = np.asarray(np.moveaxis(x, scatter_dimension, 0), order="C")
+        parts = contiguous(np.moveaxis(x, scatter_dimension, 0))
         return np.asarray(device.reduce_scatter(parts, device.peers(axis_name, axis_index_groups)))
 
     def type(self, x, *, axis_index_groups, axis_name, axis_size, scatter_dimension, tiled):
@@ -245,7 +245,7 @@ class Ppermute(Collective):
         members = device.peers(axis_name)
         source = {dst: src for src, dst in perm}
         sources = tuple(source.get(k) for k in range(len(members)))
-        return device.permute(np.asarray(x, order="C"), members, sources)
+        return device.permute(contiguous(x), members, sources)
 
     def type(self, x, *, axis_name, perm):
         check_names(axis_name)

@@ -40,7 +40,7 @@ class NamedReduction(Collective):
         if not names:
             return x
         device = device_for(names)
-        x, members = np.asarray(x, order="C"), device.peers(names, axis_index_groups)
+        x, members = contiguous(x), device.peers(names, axis_index_groups)
         if x.dtype == bool:  # engines know numbers only
             return np.asarray(device.allreduce(self.op, x.view(np.uint8), members)).view(bool)
         return np.asarray(device.allreduce(self.op, x, members))
