@@ -11,7 +11,6 @@ import os
 import runpy
 import signal
 import sys
-import threading
 import traceback
 
 from tinyjax.config import config
@@ -62,25 +61,36 @@ def run_program(kind, target):
 
 
 def control(comm, kind, target):
-    """Rank 0: run the program. An error ends the whole job at once, with its traceback."""
+    """Rank 0: run the program. When it ends, however it ends, the whole job does."""
     engine = MPIEngine(comm)
     use(engine)
-    config.update("num_devices", engine.count)
-    atexit.register(finish, engine, comm)
+    config.update("tinyjax_num_devices", engine.count)
+    job = Job(comm, engine)
+    atexit.register(job.finish)
     try:
         run_program(kind, target)
     except SystemExit:
         raise  # the interpreter prints what is to be printed, and knows the code
     except BaseException as error:
-        sys.excepthook(type(error), error, user_part(error.__traceback__))
-        abort(comm, 130 if isinstance(error, KeyboardInterrupt) else 1)
+        error = error.with_traceback(user_part(error.__traceback__))
+        sys.excepthook(type(error), error, error.__traceback__)
+        job.code = 130 if isinstance(error, KeyboardInterrupt) else 1
+        job.patience = 0.5
+        sys.exit(job.code)
 
 
-def finish(engine, comm):
-    """The program is over: stop the devices."""
-    if not engine.stop():
-        print("tinyjax.mpi: devices do not answer, so the job is aborted.", file=sys.stderr)
-        abort(comm, 1)
+class Job:
+    """How the job ends: after an error nobody waits for what devices still compute."""
+
+    def __init__(self, comm, engine):
+        self.comm, self.engine = comm, engine
+        self.patience, self.code = None, 1
+
+    def finish(self):
+        """The program is over: stop the devices."""
+        if not self.engine.stop(self.patience):
+            print("tinyjax.mpi: ending the job, though devices are busy", file=sys.stderr)
+            abort(self.comm, self.code)
 
 
 def user_part(tb):
@@ -138,7 +148,6 @@ def main():
         sys.argv[:] = argv
         control(comm, kind, target)
     else:
-        threading.current_thread().name = f"cpu:{comm.rank - 1}"
         serve(comm)
 
 

@@ -249,15 +249,18 @@ class MPIEngine(Engine):
         for device in range(self.count):
             self.tell(device, "reset")
 
-    def stop(self):
-        """End the ranks' service -> whether they follow; not one that still computes, and no call
-        that was given up is waited for longer than some seconds."""
-        given_up = any(ticket.error is not None for ticket in self.calls.values())
-        if not self.idle(time.monotonic() + (5 if given_up else config.pmap_timeout)):
+    def stop(self, patience=None):
+        """End the ranks' service -> whether they follow. patience: seconds that devices have to
+        finish what they do; by default pmap_timeout, but few if a call of theirs was given up."""
+        if patience is None:
+            given_up = any(ticket.error is not None for ticket in self.calls.values())
+            patience = 5 if given_up else config.pmap_timeout
+        deadline = time.monotonic() + patience
+        if not self.idle(deadline):
             return False
         for device in range(self.count):
             self.tell(device, "stop")
-        return wait_until(self.link.sent, time.monotonic() + 5)
+        return wait_until(self.link.sent, deadline + 5)
 
 
 def noted(error, device, program):

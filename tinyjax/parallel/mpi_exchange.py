@@ -88,17 +88,20 @@ class MPIDevice(Device):
 
     def finish(self, members, *requests):
         """Wait for MPI's requests."""
-        if all([request.Test() for request in requests]):
-            return
-        self.worker.wait_for_peers(
-            lambda: all([request.Test() for request in requests]),
-            [self.devices[m] for m in members],
-        )
+        try:
+            self.worker.wait_for_peers(
+                lambda: all([request.Test() for request in requests]),
+                [self.devices[m] for m in members],
+            )
+        except BaseException:
+            # MPI cannot take them back, and may yet use their memory.
+            self.worker.abandoned.append(requests)
+            raise
 
     # ---- the exchanges ---------------------------------------------------------------------------
 
     def allreduce(self, op, x, members, out=None):
-        x = np.ascontiguousarray(x)
+        x = np.asarray(x, order="C")
         comm, rows = self.open(NAMES[op], x, members)
         if rows is not None:
             return deliver(fold(op, rows), out)
@@ -115,7 +118,7 @@ class MPIDevice(Device):
         return deliver(whole[: x.size].reshape(x.shape), out)
 
     def all_gather(self, x, members, out=None):
-        x = np.ascontiguousarray(x)
+        x = np.asarray(x, order="C")
         comm, rows = self.open("all_gather", x, members)
         if rows is None:
             rows = np.empty((len(members), *x.shape), x.dtype)
@@ -123,14 +126,14 @@ class MPIDevice(Device):
         return deliver(rows, out)
 
     def reduce_scatter(self, x, members):
-        x = np.ascontiguousarray(x)
+        x = np.asarray(x, order="C")
         comm, rows = self.open("psum_scatter", x, members)
         if rows is None:
             return fold("add", self.swap(comm, x, members))
         return fold("add", rows[:, members.index(self.position)])
 
     def all_to_all(self, x, members):
-        x = np.ascontiguousarray(x)
+        x = np.asarray(x, order="C")
         comm, rows = self.open("all_to_all", x, members)
         if rows is None:
             return self.swap(comm, x, members)
@@ -143,7 +146,7 @@ class MPIDevice(Device):
         return out
 
     def permute(self, x, members, sources):
-        x = np.ascontiguousarray(x)
+        x = np.asarray(x, order="C")
         comm, rows = self.open("ppermute", x, members, tuple(sources))
         own = members.index(self.position)
         source = sources[own]

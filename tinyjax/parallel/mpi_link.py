@@ -21,13 +21,14 @@ def mpi():
 
 # ---- waiting -------------------------------------------------------------------------------------
 
-EAGER = 2e-4  # seconds of looking without a pause, since most answers come at once
+EAGER = 5e-4  # seconds of looking without a pause, since most answers come at once
+EXCHANGE = 5e-3  # the same among peers, who need each other to get on
 LONGEST = 1e-3  # seconds between two looks after a while
 
 give_way = getattr(os, "sched_yield", None) or (lambda: time.sleep(0))
 
 
-def wait_until(ready, deadline=None, watch=None):
+def wait_until(ready, deadline=None, watch=None, eager=EAGER):
     """Look until ready() is true -> True, or until the deadline (of time.monotonic) -> False.
 
     watch: called at every look once this takes longer; what it raises ends the wait.
@@ -42,7 +43,7 @@ def wait_until(ready, deadline=None, watch=None):
         now = time.monotonic()
         if deadline is not None and now > deadline:
             return False
-        if now - start > EAGER:
+        if now - start > eager:
             if watch is not None:
                 watch()
             time.sleep(pause)

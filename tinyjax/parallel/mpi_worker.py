@@ -13,7 +13,16 @@ import numpy as np
 
 from tinyjax.config import FlagScope
 from tinyjax.parallel.mpi_exchange import MPIDevice
-from tinyjax.parallel.mpi_link import CANCEL, COMMAND, HELLO, REPLY, REPORT, Link, wait_until
+from tinyjax.parallel.mpi_link import (
+    CANCEL,
+    COMMAND,
+    EXCHANGE,
+    HELLO,
+    REPLY,
+    REPORT,
+    Link,
+    wait_until,
+)
 from tinyjax.parallel.running import DeviceProgram
 
 CONTROLLER = 0
@@ -38,6 +47,7 @@ class Worker:
         self.epoch = 0  # how many times the controller has given up what was under way,
         self.over = 0  # and the same after the running call, which an earlier one may outlive
         self.questions = 0
+        self.abandoned = []  # requests of exchanges that will not end
 
     def serve(self):
         """Carry out commands until there is one to stop."""
@@ -79,7 +89,7 @@ class Worker:
 
     def get(self, key):
         """Send an array."""
-        self.link.send_array(np.ascontiguousarray(self.arrays[key]), CONTROLLER)
+        self.link.send_array(np.asarray(self.arrays[key], order="C"), CONTROLLER)
         wait_until(self.link.sent)
 
     def free(self, keys):
@@ -161,7 +171,7 @@ class Worker:
                 self.link.send(("stuck", self.call, devices), CONTROLLER, REPORT)
                 told, due = True, time.monotonic() + PATIENCE
 
-        wait_until(ready, watch=watch)
+        wait_until(ready, watch=watch, eager=EXCHANGE)
         if told:
             self.link.send(("moved", self.call), CONTROLLER, REPORT)
 
