@@ -33,7 +33,7 @@ class DevicePut(Primitive):
     Every parameter is a tuple with one entry for each operand.
     """
 
-    multi = True
+    multi = high = True  # it works on Arrays as they are, so they stay weakly typed
 
     def impl(self, *xs, **params):
         return list(xs)
@@ -50,6 +50,9 @@ class DevicePut(Primitive):
             return [self.one(t, i, params) if nonzero(t) else t for i, t in enumerate(tangents)]
 
         return self.bind(*xs, **params), push
+
+    def linear_part(self, own, *xs, **params):
+        return self.linearize(own, *xs, **params)
 
     def transpose(self, cts, *xs, devices, srcs, copy_semantics):
         back = {"devices": srcs, "srcs": devices}
