@@ -254,15 +254,16 @@ def test_grad_through_pmap_in_pmap():
 def test_results_stay_on_the_devices():
     """The output of one pmap is the input of the next, in the same memory."""
     jax = OURS
-    double = jax.pmap(lambda x: x * 2)
+    double, add = jax.pmap(lambda x: x * 2), jax.pmap(lambda x, y: x + y)
     once = double(XS)
+    add(once, once)  # programs are on the devices now
     assert type(once).__name__ == "ShardedArray" and isinstance(once, jax.Array)
     moved = []
     real = once.engine.put
     once.engine.put = lambda *args: moved.append(args) or real(*args)
     try:
         twice = double(once)
-        both = jax.pmap(lambda x, y: x + y)(once, twice)
+        both = add(once, twice)
     finally:
         del once.engine.put
     assert not moved

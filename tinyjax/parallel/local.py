@@ -18,7 +18,7 @@ import numpy as np
 from tinyjax.config import current_flags
 from tinyjax.parallel.arena import Arena
 from tinyjax.parallel.cells import ABORT, CALLS_AT_ONCE, MESSAGE, MOST_DEVICES
-from tinyjax.parallel.engine import DeviceError, Engine, Spec, Ticket, register
+from tinyjax.parallel.engine import DeviceError, Engine, Spec, Ticket
 from tinyjax.parallel.processes import Lost, Processes
 from tinyjax.parallel.wire import (
     CALL,
@@ -36,7 +36,8 @@ from tinyjax.parallel.wire import (
     words,
 )
 
-GRACE = 0.5  # seconds that devices have to say what they wait for, when a call has failed
+STARTING = 60  # seconds that devices have, more than usual, to start and to compile
+GRACE = 0.2  # seconds that devices have to say what they wait for, when a call has failed
 
 
 class LocalTicket(Ticket):
@@ -235,8 +236,12 @@ class LocalEngine(Engine):
     def hear(self, timeout=None, defining=None):
         """Wait for reports and act on them. defining: the program that devices are defining."""
         limit = current_flags().pmap_timeout if timeout is None else timeout
+        if defining is not None:
+            limit += STARTING
         reports = self.processes.listen(limit)
         for kind, device, number, size in reports:
+            if number not in self.flying and kind != DEFINED and defining is None:
+                return  # all has been given up
             if kind == DONE:
                 self.flying.pop(number).finish()
             elif kind == DEFINED:
@@ -297,13 +302,12 @@ class LocalEngine(Engine):
 
     def give_up_lost(self, lost):
         """The same, when devices were lost -> the error that says so."""
-        texts = []
-        for device, why in lost.args[0]:
-            who = name(device)
-            if device is None:
-                who = ", ".join(map(name, sorted(self.processes.pipes))) or "the devices"
-            texts.append(f"{who} was lost: {why}")
-        error = DeviceError(f"device {'; '.join(texts)}. The next call starts it again.")
+        device, why = lost.args
+        devices = sorted(self.processes.pipes) if device is None else [device]
+        error = DeviceError(
+            f"{names(devices)} {'were' if len(devices) > 1 else 'was'} lost: {why}. "
+            f"The next call starts {'them' if len(devices) > 1 else 'it'} again."
+        )
         self.give_up(str(error), dict.fromkeys(self.flying, error))
         return error
 
@@ -322,14 +326,11 @@ class LocalEngine(Engine):
         """Some devices wait in a collective to which others do not come."""
         self.abort(number, waiting)
         program = self.flying[number].program
-        first = next(iter(waiting))
-        lines = [f"{name(d)} is in {text}" for d, (text, _) in sorted(waiting.items())]
         error = DeviceError(
             f"the devices of pmap of {program.name!r} do not run the same collectives: "
-            f"{'; '.join(lines)}. Collectives inside of cond and while_loop need a condition that "
-            "is the same on all devices."
+            f"{whereabouts(waiting)}. A collective inside of cond or while_loop needs a condition "
+            "that is the same on all devices."
         )
-        error.add_note(raised_on(first, program))
         self.give_up(str(error), {number: error})
 
     def abort(self, number, waiting):
@@ -353,12 +354,12 @@ class LocalEngine(Engine):
             number = next(iter(self.flying))
             program, waiting = self.flying[number].program, {}
             self.abort(number, waiting)
-            silent = set(program.devices) - set(waiting)
-        texts = [f"device {name(d)} did not answer for {limit} s" for d in sorted(silent)]
-        texts += [f"{name(d)} waits in {text}" for d, (text, _) in sorted(waiting.items())]
+            silent = {d for d in program.devices if self.arena.ended(d) < number} - set(waiting)
+        texts = [f"{names(sorted(silent))} did not answer for {limit} s"] if silent else []
+        texts += [whereabouts(waiting)] if waiting else []
         error = DeviceError(
-            f"pmap of {program.name!r} was given up: {'; '.join(texts)}. The next call starts them "
-            "again. (The limit is the flag pmap_timeout.)"
+            f"pmap of {program.name!r} was given up: {'; '.join(texts)}. The next call starts the "
+            "devices again. (The limit is the flag pmap_timeout.)"
         )
         if defining is not None:
             self.trouble = error
@@ -383,6 +384,19 @@ def unfinished(ticket, buffer, program):
 def name(device):
     """A device's name."""
     return f"cpu:{device}"
+
+
+def names(devices):
+    """Several devices, as the subject of a sentence."""
+    return f"device{'s' if len(devices) > 1 else ''} {', '.join(map(name, devices))}"
+
+
+def whereabouts(waiting):
+    """What devices are doing: {device: (what, ...)} in words."""
+    found = {}
+    for device, (text, *_) in sorted(waiting.items()):
+        found.setdefault(text, []).append(device)
+    return "; ".join(f"{names(devices)} {text}" for text, devices in found.items())
 
 
 def raised_on(device, program):
@@ -426,10 +440,9 @@ def in_child():
     """Have an engine of our own, at our own first call; arrays keep what they hold."""
     while _forking:
         engine, contents = _forking.pop()
-        engine.processes.forget()
-        engine.arena.detach(contents)
-        heap = engine.heap
-        engine.__init__(heap)
+        arena, processes = engine.arena, engine.processes
+        engine.__init__(engine.heap)
+        processes.forget()
+        arena.detach(contents)
 
 
-register(LocalEngine)

@@ -22,7 +22,18 @@ from tinyjax.config import config
 from tinyjax.core import all_eqns, inner_jaxprs
 from tinyjax.parallel.arena import Memory
 from tinyjax.parallel.barrier import atomics
-from tinyjax.parallel.cells import ABORT, COUNTED, FINISHED, MESSAGE, PAIR, SEEN, USED, WORD, cell, pairs
+from tinyjax.parallel.cells import (
+    ABORT,
+    COUNTED,
+    FINISHED,
+    MESSAGE,
+    PAIR,
+    SEEN,
+    USED,
+    WORD,
+    cell,
+    pairs,
+)
 from tinyjax.parallel.exchange import LocalDevice, Parted
 from tinyjax.parallel.running import DeviceProgram
 from tinyjax.parallel.wire import (
@@ -59,6 +70,7 @@ class Worker:
         self.atomics = atomics()
         self.programs, self.jobs, self.flags = {}, {}, None
         self.turn = np.zeros(2, np.int64)  # which small slot, which large slot is next
+        self.ended = self.memory.array(pairs(device) + device * PAIR, (1,), np.int64)
         self.large = 0  # bytes of large slots and messages that hold something
         self.most = 0  # devices that this one may have met
 
@@ -76,7 +88,7 @@ class Worker:
                 elif kind == DEFINE:
                     self.define(number, payload)
                 elif kind == FORGET:
-                    del self.programs[number]
+                    self.programs.pop(number, None)
                     self.jobs.clear()
             except Parted as parted:
                 self.report(STUCK, number, parted.args)
@@ -119,7 +131,9 @@ class Worker:
         number, *places = words(len(payload) // 8).unpack(payload)
         own = self.programs[number]
         arrays = [
-            self.memory.array(place + part * spec.dtype.itemsize * size(spec), spec.shape, spec.dtype)
+            self.memory.array(
+                place + part * spec.dtype.itemsize * size(spec), spec.shape, spec.dtype
+            )
             for place, spec, part in zip(places, own.specs, own.in_parts + own.out_parts)
         ]
         if len(self.jobs) >= JOBS:
@@ -131,7 +145,7 @@ class Worker:
     def call(self, number, after, payload):
         """Run a program. after: a call that must have ended first on all devices, or 0."""
         if after and self.atomics.until(*self.waiting(after)):
-            raise Parted(f"the end of call {after}", None)
+            raise Parted("before it, waiting for results of an earlier call", None)
         own, device, ins, outs = self.jobs.get(payload) or self.job(payload)
         if own.flags != self.flags:
             self.use_flags(own.flags)
@@ -139,6 +153,7 @@ class Worker:
         own.run(device, ins, outs)
         if own.may_part:
             device.meet_at_end()
+        self.ended[0] = number
         counter = self.memory.address + cell(number)
         if self.atomics.count(counter + COUNTED) == own.count - 1:
             device.finish()
@@ -185,7 +200,6 @@ class Worker:
             start = self.memory.regions.start(self.device) + MESSAGE
             self.memory.give_back(start, self.memory.regions.size - MESSAGE)
             self.large = 0
-
 
     def unread(self):
         """Whether a peer has not read all that it was shown."""

@@ -1,11 +1,12 @@
 """pmap: a function of single examples runs on many devices at once."""
 
 import math
+import os
 
 from tinyjax.array import Array
 from tinyjax.config import config
 from tinyjax.core import EVAL, Tracer, check_floats, current_trace
-from tinyjax.parallel import threads
+from tinyjax.parallel import local, threads
 from tinyjax.parallel.engine import register
 from tinyjax.parallel.executor import executor
 from tinyjax.parallel.sharded import ShardedArray, row_aval
@@ -16,7 +17,8 @@ from tinyjax.transforms.mapped_axes import check_axes_type, mapped_size, normal_
 from tinyjax.transforms.pmap import pmap_p
 from tinyjax.tree_util import tree_flatten, tree_unflatten, treedef_children
 
-register(threads.ThreadEngine)
+# Windows has no memory that processes inherit.
+register(local.LocalEngine if os.name == "posix" else threads.ThreadEngine)
 UNNAMED = "_internal_pmap_axis_name"  # what JAX calls the axis of a pmap that gives it no name
 
 
