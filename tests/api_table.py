@@ -1,7 +1,7 @@
 """Which of JAX's public names exist here: `make api-table` writes docs/coverage.md.
 
 The names are read from the installed jax: what its public modules offer, without what only makes
-sense with accelerators, meshes of devices or XLA's own files.
+sense with accelerators, programs cut by a compiler, or XLA's own files.
 """
 
 import importlib
@@ -15,18 +15,13 @@ from oracle_examples import MODULES
 PAGE = pathlib.Path(__file__).parents[1] / "docs" / "coverage.md"
 
 # Left out on purpose: other machines, several hosts, XLA's files and tools.
-ELSEWHERE = """NamedSharding P Ref Shard ad allow_f16_reductions api_util auto_pcast
-    array_garbage_collection_guard copy_to_host_async distributed dlpack empty_ref export ffi
-    free_ref freeze host_count host_id host_ids image interpreters
-    jax2tf_associative_scan_reductions lib make_user_context make_array_from_callback
-    make_array_from_process_local_data make_mesh memory monitoring new_ref
-    make_array_from_single_device_arrays profiler ref remove_size_one_mesh_axis_from_type
-    reshard set_mesh shard_map sharding smap thread_guard transfer_guard
-    transfer_guard_device_to_device transfer_guard_device_to_host transfer_guard_host_to_device
-    pbroadcast pcast precv psend ragged_all_to_all ragged_all_to_all_p scaled_dot
-    sharding_constraint_p with_sharding_constraint stage stage_p scaled_matmul
-    inspect_array_sharding visualize_sharding Layout Format device_put_p composite experimental
-    custom_batching RequestedOptimizerState"""
+ELSEWHERE = """Ref ad api_util distributed dlpack empty_ref export ffi free_ref freeze
+    interpreters jax2tf_associative_scan_reductions lib make_user_context
+     memory monitoring new_ref profiler ref
+    remove_size_one_mesh_axis_from_type reshard shard_map smap pbroadcast pcast precv psend
+    ragged_all_to_all ragged_all_to_all_p scaled_dot stage stage_p scaled_matmul Layout Format
+    composite experimental RequestedOptimizerState ManualAxisType auto_axes explicit_axes
+    use_abstract_mesh"""
 
 HOMES = ("jax", "numpy", "ml_dtypes", "builtins", "None")  # where JAX's public things are from
 

@@ -26,9 +26,10 @@ import textwrap
 
 from tqdm import tqdm
 
-# What JAX has for one CPU: no meshes, accelerators or exported programs.
+# What JAX has for CPUs: no accelerators or exported programs.
 TOP = (
     "numpy lax random tree tree_util nn ops errors dtypes test_util flatten_util debug image typing"
+    " sharding"
 )
 TOP += " ad_checkpoint custom_derivatives custom_batching stages lax.linalg nn.initializers"
 TOP += " numpy.linalg numpy.fft example_libraries.optimizers example_libraries.stax"
@@ -145,7 +146,7 @@ class Worker:
             command = [sys.executable, "-m", "tests.oracle_examples", "--serve", self.world]
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                text=True,
+                text=True, env={**os.environ, "JAX_NUM_CPU_DEVICES": "8"},  # tinyjax's number
             )  # fmt: skip
         try:
             self.process.stdin.write(json.dumps(doc) + "\n")

@@ -147,6 +147,8 @@ jnp.ones(3).addressable_shards, jnp.ones(3).sharding, jnp.ones(3).committed
 jax.lax.with_sharding_constraint(XS, on("x")).sharding
 jax.lax.with_sharding_constraint([XS, 1.0], [on("x"), on()])
 jax.make_array_from_callback((8,), on("x"), lambda i: XS[i])
+jax.make_array_from_process_local_data(on("x"), XS).sharding
+jax.make_array_from_process_local_data(on("x"), XS, (8,)).addressable_shards[5]
 jax.make_array_from_callback((8, 3), on("x"), lambda i: MAT[i]).sharding
 jax.make_array_from_single_device_arrays((8,), on("x"), on_each([XS[:4], *[-XS[:4]] * 3] * 2))
 """
@@ -209,6 +211,10 @@ REFUSED = [
     ('jax.lax.with_sharding_constraint(np.ones(7), P("x"))', "jax.set_mesh"),
     ('jax.lax.with_sharding_constraint(XS, "x")', "takes shardings and PartitionSpecs, got 'x'"),
     ("jax.lax.with_sharding_constraint(XS, None)", "a sharding for each array, got None"),
+    (
+        "jax.make_array_from_process_local_data(on('x'), XS, (24,))",
+        "global_shape must be (8,), got (24,)",
+    ),
     ("set_mesh(3)", "takes a jax.sharding.Mesh, got 3"),
     ("jax.local_devices(process_index=1)", "Unknown process_index 1"),
     ('jax.devices("gpu")', "Unknown backend"),
@@ -391,7 +397,8 @@ def puts(monkeypatch):
     put = type(current).put
 
     def spy(self, array, parts):
-        seen.append((array.shape, parts))
+        if array.dtype != np.uint8:  # in which engines move programs
+            seen.append((array.shape, parts))
         return put(self, array, parts)
 
     monkeypatch.setattr(type(current), "put", spy)

@@ -39,6 +39,7 @@ from tinyjax.assembling import (
     device_put_replicated,
     device_put_sharded,
     make_array_from_callback,
+    make_array_from_process_local_data,
     make_array_from_single_device_arrays,
 )
 from tinyjax.autodiff import (

@@ -13,6 +13,7 @@ from tinyjax.parallel.engine import engine
 from tinyjax.parallel.sharded import Layout, ShardedArray
 from tinyjax.placement import layout_sharding, placed
 from tinyjax.primitives.stacking import stack
+from tinyjax.putting import device_put
 from tinyjax.tree_util import tree_flatten, tree_unflatten
 
 # ---- one row for each device ---------------------------------------------------------------------
@@ -164,6 +165,28 @@ def make_array_from_single_device_arrays(shape, sharding, arrays, *, dtype=None)
             f"{[d.id for d in indices]}, got arrays on {[getattr(d, 'id', d) for d in held]}"
         )
     return assembled(shape, sharding, [indices[d] for d in held], arrays, dtype)
+
+
+def make_array_from_process_local_data(sharding, local_data, global_shape=None):
+    """The array of which this process has its part of the data: all, since there is one process.
+
+    Args:
+      sharding: which part each device holds.
+      local_data: an array.
+      global_shape: the shape of the whole array: that of local_data.
+
+    >>> import numpy as np, tinyjax as jax
+    >>> cut = jax.NamedSharding(jax.make_mesh((2,), ("x",)), jax.P("x"))
+    >>> jax.make_array_from_process_local_data(cut, np.arange(4)).addressable_data(1)
+    Array([2, 3], dtype=int32)
+    """
+    shape = np.shape(local_data)
+    if global_shape is not None and tuple(global_shape) != shape:
+        raise ValueError(
+            "make_array_from_process_local_data: one process has all data, so global_shape must be "
+            f"{shape}, got {tuple(global_shape)}"
+        )
+    return device_put(local_data, sharding)
 
 
 def assembled(shape, sharding, indices, parts, dtype):
