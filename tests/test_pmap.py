@@ -1,8 +1,15 @@
 """pmap against JAX's on eight devices; where JAX refuses, against vmap of the same function."""
 
+import copy
+import os
+import pickle
+import sys
+
 import numpy as np
 import pytest
 from worlds import ORACLE, OURS, compare, same, same_error
+
+from tinyjax.parallel import engine
 
 XS = np.linspace(-2, 3, 8).astype(np.float32)
 MAT = np.linspace(-1, 1, 24).reshape(8, 3).astype(np.float32)
@@ -272,8 +279,6 @@ def test_results_stay_on_the_devices():
 
 def test_everything_takes_such_arrays():
     """Operations, jit, grad, indexing, NumPy, printing, pickling, deletion of the source."""
-    import copy
-    import pickle
 
     def run(jax):
         jnp = jax.numpy
@@ -380,3 +385,79 @@ def test_unbound_axis_names():
 
 def test_python_that_needs_values():
     same_error(lambda jax: jax.pmap(lambda x: x if x > 0 else -x)(XS), "boolean")
+
+
+# ---- what is not an array operation --------------------------------------------------------------
+
+
+def test_callbacks_run_in_the_users_process(capfd):
+    """Printing and Python functions inside of pmap; what they raise comes with the device."""
+    jax, jnp = OURS, OURS.numpy
+    seen = []
+
+    def note(x):
+        seen.append((os.getpid(), float(x)))
+
+    jax.pmap(lambda x: (jax.debug.callback(note, x), x)[1])(XS[:4])
+    assert sorted(seen) == [(os.getpid(), float(x)) for x in XS[:4]]
+    jax.pmap(lambda x: (jax.debug.print("x is {}", x), x)[1])(jnp.arange(3.0))
+    assert sorted(capfd.readouterr().out.split("\n")[:3]) == [f"x is {k}.0" for k in range(3)]
+    square = lambda x: jax.pure_callback(lambda v: np.square(v), jax.typeof(x), x)
+    np.testing.assert_allclose(jax.pmap(square)(XS), XS * XS, rtol=1e-6)
+
+    def fails(x):
+        if x == 2:
+            raise KeyError("the student's mistake")
+
+    with pytest.raises(KeyError, match="the student's mistake") as caught:
+        jax.pmap(lambda x: (jax.debug.callback(fails, x), x)[1])(jnp.arange(4.0))
+    assert caught.value.__notes__ == ["raised on device cpu:2 inside pmap of '<lambda>'"]
+    assert any(entry.name == "fails" for entry in caught.traceback)
+    np.testing.assert_allclose(jax.pmap(square)(XS), XS * XS, rtol=1e-6)  # and all goes on
+
+
+class Cube(OURS.core.Primitive):
+    """Of the tests' own."""
+
+    def impl(self, x):
+        assert __name__ not in sys.modules  # this file is not imported on devices
+        return x * x * x
+
+    def type(self, x):
+        return x
+
+    def linearize(self, nz, x):
+        return self.bind(x), lambda t: 3 * x * x * t
+
+
+def test_a_primitive_of_ones_own():
+    """It goes to the devices by value."""
+    cube_p = Cube("cube")
+    np.testing.assert_allclose(OURS.pmap(cube_p.bind)(XS), XS**3, rtol=1e-6)
+    slope = OURS.pmap(OURS.grad(lambda x: cube_p.bind(x)))(XS)
+    np.testing.assert_allclose(slope, 3 * XS**2, rtol=1e-6)
+
+
+def test_flags_reach_the_devices():
+    with OURS.enable_x64(True):
+        out = OURS.pmap(lambda x: x * 2 + OURS.numpy.arange(2.0))(OURS.numpy.arange(4.0))
+        assert out.dtype == "float64"
+        np.testing.assert_array_equal(out, np.arange(4.0)[:, None] * 2 + np.arange(2.0))
+    with OURS.debug_nans(True), pytest.raises(FloatingPointError, match="nan"):
+        OURS.pmap(OURS.numpy.log)(-OURS.numpy.ones(2))
+
+
+def test_derivatives_are_compiled_once():
+    """A gradient taken again sends no new program."""
+    x = np.linspace(-1, 1, 4).astype(np.float32)
+    f = OURS.pmap(lambda v: OURS.lax.psum(OURS.numpy.sin(v) * v, "i") * v, "i")
+    slope = OURS.grad(lambda x: OURS.numpy.sum(f(x)))
+    first = np.asarray(slope(x))
+    sent = []
+    used, real = engine.engine(), engine.engine().define
+    used.define = lambda program: sent.append(program) or real(program)
+    try:
+        np.testing.assert_array_equal(slope(x), first)
+    finally:
+        del used.define
+    assert not sent

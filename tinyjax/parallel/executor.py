@@ -123,6 +123,8 @@ class Executor:
         program = self.variant(tuple(shared))
         outputs = [current.alloc(spec) for spec in program.outs]
         ticket = current.call(program, inputs, outputs)
+        if self.callbacks:  # what the user's functions raise is raised here
+            ticket.wait()
         return [self.result(k, b, current, ticket) for k, b in enumerate(outputs)]
 
     def at_hand(self, x, axis, current):

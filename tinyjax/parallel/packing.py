@@ -20,7 +20,13 @@ def packer_class():
 
     class OwnPickler(cloudpickle.Pickler):
         def persistent_id(self, obj):
-            return name_of(obj) if isinstance(obj, Primitive) else None
+            if not isinstance(obj, Primitive):
+                return None
+            name = name_of(obj)
+            module = sys.modules.get(type(obj).__module__)
+            if name is None and module is not None:  # or devices would import the user's program
+                cloudpickle.register_pickle_by_value(module)
+            return name
 
         def reducer_override(self, obj):
             if isinstance(obj, Jaxpr):
