@@ -48,8 +48,7 @@ class Memory:
 
     def __init__(self, fd, heap):
         self.regions = Regions(heap)
-        flags = mmap.MAP_SHARED | getattr(mmap, "MAP_NORESERVE", 0)
-        self.map = mmap.mmap(fd, self.regions.total, flags=flags)
+        self.map = mmap.mmap(fd, self.regions.total)
         self.bytes = np.frombuffer(self.map, np.uint8)
         self.address = self.bytes.__array_interface__["data"][0]
 
@@ -89,7 +88,6 @@ class Arena(Memory):
         super().__init__(self.fd, heap)
         self.heap = Heap(self.regions.heap, heap, self.give_back)
         self.dropped = deque()  # buffers that nobody refers to; filled at any time, by any thread
-        self.foreign = False  # this is a forked process, and the arena was its parent's
 
     def buffer(self, spec):
         """A new buffer. Raises MemoryError if the heap is full."""
@@ -111,6 +109,10 @@ class Arena(Memory):
             self.bytes[start : start + MOST_DEVICES * PAIR] = 0
         assert pairs(MOST_DEVICES) <= CONTROL
 
+    def ended(self, device):
+        """The last call that a device has ended."""
+        return int(self.array(pairs(device) + device * PAIR, (), np.int64))
+
     def close(self):
         """Close the descriptor; what is mapped stays until nobody looks at it."""
         if self.fd is not None:
@@ -129,24 +131,27 @@ class Arena(Memory):
 
     def detach(self, contents):
         """In a forked child: put memory of our own at the same addresses, with these contents."""
-        private_memory(self.address, self.regions.total)
+        self.close()
+        self.heap.give_back = lambda place, size: None
+        size = self.heap.frontier() - self.regions.heap
+        if size:
+            private_memory(
+                self.address + self.regions.heap, -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+            )
         for place, content in contents:
             self.bytes[place : place + content.size] = content
-        self.heap.give_back = lambda place, size: None
-        self.foreign = True
-        self.close()
 
 
 def private_memory(address, size):
     """Replace what is mapped at an address by new memory of this process alone."""
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANON | getattr(mmap, "MAP_NORESERVE", 0)
     fixed = 0x10  # MAP_FIXED; Python's mmap module does not have it
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANON | fixed
     library = ctypes.CDLL(None, use_errno=True)
     library.mmap.restype = ctypes.c_void_p
     kinds = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
     library.mmap.argtypes = kinds
     protection = mmap.PROT_READ | mmap.PROT_WRITE
-    if library.mmap(address, size, protection, flags | fixed, -1, 0) != address:
+    if library.mmap(address, size, protection, flags, -1, 0) != address:
         raise OSError(ctypes.get_errno(), "tinyjax: a forked process could not keep its arrays")
 
 
@@ -178,5 +183,3 @@ class ArenaBuffer(Buffer):
     def fill(self, array):
         """Write the contents."""
         self.arena.array(self.place, self.spec.whole, self.spec.dtype)[...] = array
-
-

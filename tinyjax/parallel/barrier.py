@@ -41,8 +41,8 @@ def pause_ir():
 def function(name, body):
     """A function whose argument is a list of 64-bit words. It starts by reading them:
 
-        0 the arena  1 this device  2 the members (32-bit numbers)  3 how many  4 print  5 place
-        6 slot, or -1  7 spins  8 where to write the members' places
+    0 the arena  1 this device  2 the members (32-bit numbers)  3 how many  4 print  5 place
+    6 slot, or -1  7 spins  8 where to write the members' places
     """
     kinds = "ptr arena, i64 me, ptr members, i64 count, i64 print, i64 place, i64 slot, i64 spins"
     lines = [f"  %a{k} = getelementptr i64, ptr %list, i64 {k}" for k in range(9, 15)]
@@ -142,7 +142,9 @@ define i64 @tinyjax_set(ptr %cell, i64 %value) {{
 
 def meet_ir():
     """Tell every member that we are here, and for what; then wait for them, one after the other."""
-    return function("meet", f"""
+    return function(
+        "meet",
+        f"""
   br label %tell
 tell:
   %t = phi i64 [ 0, %entry ], [ %t.next, %told ]
@@ -217,12 +219,15 @@ mismatch:
   %code = shl i64 %peer, 8
   %tagged = or i64 %code, {MISMATCH}
   ret i64 %tagged
-""")
+""",
+    )
 
 
 def settle_ir():
     """Wait until everyone has read what lay in a slot last. Word 14: devices there are."""
-    return function("settle", f"""
+    return function(
+        "settle",
+        f"""
   %devices = load i64, ptr %a14
   br label %next
 next:
@@ -245,12 +250,15 @@ free:
   ret i64 {OK}
 aborted:
   ret i64 {ABORTED}
-""")
+""",
+    )
 
 
 def seen_ir():
     """Tell the members that we have read what they brought."""
-    return function("seen", f"""
+    return function(
+        "seen",
+        f"""
   br label %next
 next:
   %k = phi i64 [ 0, %entry ], [ %k.next, %done ]
@@ -272,13 +280,16 @@ done:
   br label %next
 all:
   ret i64 {OK}
-""")
+""",
+    )
 
 
 def swap_ir():
     """A whole exchange of small operands. 9: the operand, 10: its bytes, 11: where to copy those of
     all members, 12: the place of the first small slot, 13: where the number of the next one is."""
-    return function("swap", f"""
+    return function(
+        "swap",
+        f"""
   %operand = load ptr, ptr %a9
   %bytes = load i64, ptr %a10
   %stack = load ptr, ptr %a11
@@ -319,7 +330,8 @@ taken:
 failed:
   %failure = phi i64 [ %settling, %entry ], [ %meeting, %give ]
   ret i64 %failure
-""")
+""",
+    )
 
 
 def ir():

@@ -16,7 +16,8 @@ ABORT = 0  # not zero: whoever waits for a peer gives up
 CALLS_AT_ONCE = 32
 COUNTED, FINISHED = 0, WORD  # in a call's cell: devices that are done; the last call that is
 
-# What a device tells one peer, and nobody else writes:
+# What a device tells one peer, and nobody else writes. (What it would tell itself has the number of
+# the last call that it has ended.)
 COUNT = 0  # how often it has met that peer
 PRINT = 1  # two words, by the parity of the count: what it came for
 PLACE = 3  # two words likewise: where its operand lies

@@ -19,7 +19,8 @@ from tinyjax.parallel.cells import SMALL, TAILS
 from tinyjax.parallel.device import Device
 
 UFUNCS = {"add": np.add, "max": np.maximum, "min": np.minimum}
-NAMES = {"add": "psum", "max": "pmax", "min": "pmin"}
+NAMES = {"add": "psum of", "max": "pmax of", "min": "pmin of"}
+END = "at the end of the program"
 BLOCK = 1 << 15  # elements that are reduced at a time, so that they stay in the cache
 SPINS = 10  # looks at a peer's cell before others may run, if there is a core for every device
 
@@ -63,7 +64,11 @@ class LocalDevice(Device):
         """Lay out the list of words that `barrier.py` explains."""
         ids = np.array([self.devices[m] for m in members], np.int32)
         named = f" {dtype_name(dtype)}[{','.join(map(str, shape))}]" if dtype is not None else ""
-        text = f"{what}{named} over devices {', '.join(f'cpu:{i}' for i in ids)}"
+        text = (
+            f"{what}"
+            if what is END
+            else f"in {what}{named} over {', '.join(f'cpu:{i}' for i in ids)}"
+        )
         digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
         places, worker = np.zeros(len(ids), np.int64), self.worker
         kind = dtype if small else np.uint8
@@ -233,7 +238,7 @@ class LocalDevice(Device):
     def meet_at_end(self):
         """Meet once more after a program whose devices may meet more or less often: if some wait in
         a collective that others do not come to, this fails instead of hanging."""
-        plan = self.plan("the end of the program, reached", (), None, self.everyone, False)
+        plan = self.plan(END, (), None, self.everyone, False)
         self.meet(plan, 0, -1)
         self.seen(plan)
 

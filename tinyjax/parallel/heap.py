@@ -19,7 +19,11 @@ class Heap:
         self.start, self.size, self.give_back = start, size, give_back
         self.taken = {}  # place -> size
         self.kept, self.kept_bytes = {}, 0  # size -> places
-        self.free, self.begins, self.ends = [], {}, {}  # (size, place), sorted; place -> size; end -> size
+        self.free, self.begins, self.ends = (
+            [],
+            {},
+            {},
+        )  # (size, place), sorted; place -> size; end -> size
         self.release(start, size // GRAIN * GRAIN)
         self.limit = min(KEPT, size // 8)
 

@@ -444,5 +444,3 @@ def in_child():
         engine.__init__(engine.heap)
         processes.forget()
         arena.detach(contents)
-
-

@@ -26,7 +26,7 @@ THREADS = ["OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM"]
 
 
 class Lost(Exception):
-    """Devices have ended: [(device or None for the supervisor, why)]."""
+    """A device has ended: (device, or None if it is the supervisor; why)."""
 
 
 class Processes:
@@ -72,7 +72,7 @@ class Processes:
             socket.send_fds(self.link, [order], [read])
         except OSError:
             os.close(write)
-            raise Lost([(None, self.supervisor_status())]) from None
+            raise Lost(None, self.supervisor_status()) from None
         finally:
             os.close(read)
         self.pipes[device] = write
@@ -92,7 +92,7 @@ class Processes:
             if descriptor == self.reports:
                 data = os.read(self.reports, 64 * REPORT.size)
                 if not data:  # all who could write are gone
-                    raise Lost([(None, self.supervisor_status())])
+                    raise Lost(None, self.supervisor_status())
                 return list(REPORT.iter_unpack(data))
             self.news()
             return self.listen(timeout)
@@ -104,15 +104,15 @@ class Processes:
         with contextlib.suppress(ConnectionResetError):
             data = self.link.recv(ORDER.size, socket.MSG_WAITALL)
         if len(data) < ORDER.size:
-            raise Lost([(None, self.supervisor_status())])
+            raise Lost(None, self.supervisor_status())
         kind, device, number = ORDER.unpack(data)
         self.ready = True
         if kind == STARTED:
             self.pids[device] = number
         elif kind == REFUSED:
-            raise Lost([(device, f"its process could not be started: {os.strerror(number)}")])
+            raise Lost(device, f"its process could not be started: {os.strerror(number)}")
         elif kind == EXITED:
-            raise Lost([(device, f"its process (pid {self.pids[device]}) {reason(number)}")])
+            raise Lost(device, f"its process (pid {self.pids[device]}) {reason(number)}")
         return kind
 
     def explain(self, device):
@@ -121,7 +121,7 @@ class Processes:
         readable.register(self.link, select.POLLIN)
         while readable.poll(2000):
             self.news()
-        raise Lost([(device, "its process does not listen")])
+        raise Lost(device, "its process does not listen")
 
     def supervisor_status(self):
         """Why the supervisor ended."""
