@@ -143,6 +143,16 @@ jax.tree.map(lambda x: x.device, jax.device_put([{"a": XS, "b": 1}, 2], [D[2], N
 jax.device_put(jax.random.split(jax.random.key(0), 8), on("x")).sharding
 jax.device_put(jax.random.split(jax.random.key(0), 8), on("x")).addressable_shards[4].data
 jax.device_put(jax.random.key(0), D[2]).devices()
+jnp.zeros(8, device=D[1]).sharding, jnp.ones(8, device=on("x")).sharding
+jnp.full(8, 2, device=on("x")).sharding, jnp.empty(8, device=D[1]).sharding
+jnp.arange(8, device=on("x")).sharding, jnp.eye(4, device=D[1]).device
+jnp.array([1] * 8, device=on("x")).addressable_data(5), jnp.asarray(jnp.ones(2), device=D[2]).device
+jnp.zeros_like(XS, device=on("x")).sharding, jnp.ones_like(XS, device=D[1]).sharding
+jnp.full_like(XS, 3, device=D[1]).sharding, jnp.empty_like(XS, device=D[1]).sharding
+jnp.linspace(0, 1, 8, device=D[1]).sharding, jnp.fft.fftfreq(8).sharding
+jnp.fft.rfftfreq(8, device=D[2]).sharding, jnp.astype(jnp.ones(2), int, device=D[1]).sharding
+jnp.ones(3).to_device(D[1]).sharding, jnp.ones(8).to_device(on("x")).addressable_shards[5]
+jnp.ones(3, device=None).committed, jnp.asarray(put(XS, "x")).sharding
 jnp.ones(3).addressable_shards, jnp.ones(3).sharding, jnp.ones(3).committed
 jax.lax.with_sharding_constraint(XS, on("x")).sharding
 jax.lax.with_sharding_constraint([XS, 1.0], [on("x"), on()])
@@ -280,6 +290,16 @@ def test_a_mesh_as_a_context():
     with grid as mesh:
         assert OURS.sharding.get_mesh() is mesh is grid
     assert OURS.sharding.get_mesh().empty
+
+
+@pytest.mark.parametrize("jax", [OURS, ORACLE])
+def test_the_default_device_commits_to_nothing(jax):
+    device = jax.devices()[3]
+    with jax.default_device(device):
+        x = jax.device_put(1.0)
+        assert x.device == device and not x.committed
+    assert x.device == device and not x.committed
+    assert jax.device_put(x, device).committed
 
 
 def test_everything_can_be_pickled():

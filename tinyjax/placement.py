@@ -21,22 +21,22 @@ from tinyjax.sharding.spec import P
 
 
 class PlacedArray(Array):
-    """An Array that was put somewhere by name; place is its sharding."""
+    """An Array that was put somewhere. place: its sharding; by_name: not by `default_device`."""
 
-    __slots__ = ("place",)
+    __slots__ = ("by_name", "place")
 
 
 class PlacedKeyArray(KeyArray):
     """The same, of random keys."""
 
-    __slots__ = ("place",)
+    __slots__ = ("by_name", "place")
 
 
-def placed(array, sharding):
+def placed(array, sharding, committed=True):
     """An Array with the same data, in the place that a sharding says."""
     copy = object.__new__(PlacedKeyArray if isinstance(array, KeyArray) else PlacedArray)
     copy.npy, copy.weak_type, copy.literal = array.npy, array.weak_type, False
-    copy.place = sharding
+    copy.place, copy.by_name = sharding, committed
     return copy
 
 
@@ -66,7 +66,7 @@ def device_of(x):
 
 def is_committed(x):
     """Whether an Array was put where it is by name, or by pmap."""
-    return isinstance(x, ShardedArray) or hasattr(x, "place")
+    return isinstance(x, ShardedArray) or getattr(x, "by_name", False)
 
 
 class Shard:

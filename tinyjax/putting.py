@@ -1,6 +1,7 @@
 """Putting arrays on devices, and asking that they lie there: with_sharding_constraint."""
 
 import enum
+import functools
 
 from tinyjax.array import lift
 from tinyjax.core import EVAL, Primitive, Tracer, Undef, current_trace, nonzero
@@ -174,10 +175,21 @@ def put_on(value, place):
         chosen = chosen_device()
         if chosen is None or isinstance(value, ShardedArray) or hasattr(value, "place"):
             return value
-        place = SingleDeviceSharding(chosen)
+        return placed(value, SingleDeviceSharding(chosen), committed=False)
     if isinstance(value, ShardedArray) and place == sharding_of(value):
         return value
     return placed(value, place)
+
+
+def takes_device(make):
+    """Decorates a function whose argument device= says where to put its result."""
+
+    @functools.wraps(make)
+    def maker(*args, device=None, **kwargs):
+        out = make(*args, **kwargs)
+        return out if device is None else device_put(out, device)
+
+    return maker
 
 
 # ---- with_sharding_constraint --------------------------------------------------------------------

@@ -25,6 +25,7 @@ from tinyjax.numpy.casting import astype
 from tinyjax.numpy.gather import take
 from tinyjax.numpy.indexing import take_index
 from tinyjax.numpy.rounding import round
+from tinyjax.putting import device_put
 
 # ---- operators ----------------------------------------------------------------------------------
 
@@ -191,8 +192,8 @@ def compress_method(self, condition, axis=None, *, out=None, size=None, fill_val
 
 
 def to_device(self, device, *, stream=None):
-    """The same array: there is one CPU."""
-    return self
+    """The same array on a device, or as a sharding says."""
+    return device_put(self, device)
 
 
 def view(self, dtype=None, type=None):

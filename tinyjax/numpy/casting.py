@@ -8,6 +8,7 @@ from tinyjax import dtypes, lax
 from tinyjax.numpy.checks import ensure_arraylike
 from tinyjax.numpy.promotion import const
 from tinyjax.primitives.linear import convert
+from tinyjax.putting import device_put
 
 
 def astype(x, dtype, /, *, copy=False, device=None):
@@ -17,12 +18,14 @@ def astype(x, dtype, /, *, copy=False, device=None):
       x: array.
       dtype: float32 if None.
       copy: whether a jaxpr shows a copy.
-      device: accepted as JAX's; ignored.
+      device: where to put it: a device or a sharding.
 
     >>> import tinyjax.numpy as jnp
     >>> jnp.astype(jnp.array([1.7, -1.7]), int)
     Array([ 1, -1], dtype=int32)
     """
+    if device is not None:
+        return device_put(astype(x, dtype, copy=copy), device)
     x = ensure_arraylike("astype", x)
     if dtype is None:
         dtype = dtypes.default_float_dtype()

@@ -12,6 +12,7 @@ from tinyjax.core import EVAL, Tracer, current_trace
 from tinyjax.numpy.checks import check_arraylike, concrete_or_error, ensure_arraylike
 from tinyjax.numpy.promotion import to_shape
 from tinyjax.primitives.linear import canonicalize_shape, convert
+from tinyjax.putting import device_put, takes_device
 
 # ---- from objects -------------------------------------------------------------------------------
 
@@ -25,7 +26,7 @@ def array(object, dtype=None, *, copy=True, order="K", ndmin=0, device=None):
       copy: has no effect, since arrays are immutable, but that jaxprs show a copy.
       order: only "K".
       ndmin: prepend axes of size 1 until there are this many.
-      device: accepted as JAX's; ignored.
+      device: where to put it: a device or a sharding.
 
     Returns an array. Python numbers give weakly typed ones, which adapt to what they meet.
 
@@ -40,6 +41,8 @@ def array(object, dtype=None, *, copy=True, order="K", ndmin=0, device=None):
     >>> jnp.array(2)
     Array(2, dtype=int32, weak_type=True)
     """
+    if device is not None:
+        return device_put(array(object, dtype, copy=copy, order=order, ndmin=ndmin), device)
     if order not in (None, "K"):
         raise NotImplementedError("Only implemented for order='K'")
     if dtype is None and ndmin == 0:
@@ -66,7 +69,7 @@ def array(object, dtype=None, *, copy=True, order="K", ndmin=0, device=None):
 
 def asarray(a, dtype=None, order=None, *, copy=None, device=None):
     """An array from an object, as array makes it; an array is returned as it is."""
-    if dtype is None and isinstance(a, Value):
+    if dtype is None and device is None and isinstance(a, Value):
         return a
     return array(a, dtype, copy=bool(copy), order=order, device=device)
 
@@ -230,13 +233,14 @@ def filled(name, value, shape, dtype):
     return lax.full(shape, value, dtype)
 
 
+@takes_device
 def zeros(shape, dtype=None, *, device=None):
     """An array of zeros.
 
     Args:
       shape: sizes of the axes, or one number.
       dtype: float32 by default.
-      device: accepted as JAX's; ignored.
+      device: where to put it: a device or a sharding.
 
     >>> import tinyjax.numpy as jnp
     >>> jnp.zeros((2, 3))
@@ -246,16 +250,19 @@ def zeros(shape, dtype=None, *, device=None):
     return filled("zeros", 0, shape, dtype)
 
 
+@takes_device
 def ones(shape, dtype=None, *, device=None):
     """An array of ones; arguments as of zeros."""
     return filled("ones", 1, shape, dtype)
 
 
+@takes_device
 def empty(shape, dtype=None, *, device=None):
     """The same as zeros: there is no uninitialised memory to be seen here."""
     return filled("empty", 0, shape, dtype)
 
 
+@takes_device
 def full(shape, fill_value, dtype=None, *, device=None):
     """An array of one value (or of an array that is broadcast to the shape).
 
@@ -286,21 +293,25 @@ def like(name, a, value, dtype, shape):
     return to_shape(asarray(value, dtype=dtype), np.shape(a) if shape is None else shape)
 
 
+@takes_device
 def zeros_like(a, dtype=None, shape=None, *, device=None):
     """Zeros in the shape and dtype of an array (or of anything with a shape and dtype)."""
     return like("zeros_like", a, 0, dtype, shape)
 
 
+@takes_device
 def ones_like(a, dtype=None, shape=None, *, device=None):
     """Ones in the shape and dtype of an array."""
     return like("ones_like", a, 1, dtype, shape)
 
 
+@takes_device
 def empty_like(prototype, dtype=None, shape=None, *, device=None):
     """The same as zeros_like."""
     return like("empty_like", prototype, 0, dtype, shape)
 
 
+@takes_device
 def full_like(a, fill_value, dtype=None, shape=None, *, device=None):
     """One value (or broadcast array) in the shape and dtype of an array."""
     check_arraylike("full_like", fill_value)
@@ -310,6 +321,7 @@ def full_like(a, fill_value, dtype=None, shape=None, *, device=None):
 # ---- from a range -------------------------------------------------------------------------------
 
 
+@takes_device
 def arange(start, stop=None, step=None, dtype=None, *, device=None):
     """Evenly spaced values in [start, stop).
 
@@ -362,6 +374,7 @@ def known_scalar(name, value):
     return value.npy[()] if isinstance(value, Array) else value
 
 
+@takes_device
 def eye(N, M=None, k=0, dtype=None, *, device=None):
     """The identity matrix, or any with ones on one diagonal.
 

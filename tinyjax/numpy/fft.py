@@ -11,6 +11,7 @@ from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.reductions import prod
 from tinyjax.numpy.shaping import moveaxis, roll
 from tinyjax.numpy.ufuncs import conj, sqrt
+from tinyjax.putting import takes_device
 
 __all__ = [
     *("fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift"),
@@ -237,6 +238,7 @@ def check_frequencies(name, n, d):
         )
 
 
+@takes_device
 def fftfreq(n, d=1.0, *, dtype=None, device=None):
     """The frequencies at which fft tells the spectrum, in its order: 0, 1, ..., -2, -1, over n d.
 
@@ -244,7 +246,7 @@ def fftfreq(n, d=1.0, *, dtype=None, device=None):
       n: the number of points.
       d: the distance of two points.
       dtype: of the result, by default the default float.
-      device: accepted as JAX's.
+      device: where to put it: a device or a sharding.
 
     >>> import tinyjax.numpy as jnp
     >>> jnp.fft.fftfreq(4)
@@ -258,6 +260,7 @@ def fftfreq(n, d=1.0, *, dtype=None, device=None):
     return (k.astype(dtype) / array(d * n, dtype=dtype)).astype(out_dtype)
 
 
+@takes_device
 def rfftfreq(n, d=1.0, *, dtype=None, device=None):
     """The frequencies at which rfft tells the spectrum: 0, 1, ..., n // 2, over n d.
 

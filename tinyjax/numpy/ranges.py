@@ -10,9 +10,11 @@ from tinyjax.numpy.creation import asarray, empty, full
 from tinyjax.numpy.promotion import to_shape
 from tinyjax.numpy.ufuncs import log10, power, sign
 from tinyjax.primitives.linear import canonicalize_axis, convert
+from tinyjax.putting import takes_device
 from tinyjax.transforms.subprogram import subprogram
 
 
+@takes_device
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     """Evenly spaced numbers from start to stop.
 
