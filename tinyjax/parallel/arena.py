@@ -78,14 +78,16 @@ class Arena(Memory):
     def __init__(self, heap=None):
         heap = heap or heap_size()
         while True:
+            self.fd = None
             try:
                 self.fd = nameless_memory(Regions(heap).total)
+                super().__init__(self.fd, heap)
                 break
-            except OSError:  # file systems and `ulimit` may set limits: a smaller one will do
+            except OSError:  # the system and `ulimit` may set limits: less will do
+                self.close()
                 heap //= 2
                 if heap < 1 << 26:
                     raise
-        super().__init__(self.fd, heap)
         self.heap = Heap(self.regions.heap, heap, self.give_back)
         self.dropped = deque()  # buffers that nobody refers to; filled at any time, by any thread
 

@@ -8,7 +8,7 @@ The memory is sparse: what is never touched costs nothing, so regions can be hug
 """
 
 WORD, LINE = 8, 64
-MOST_DEVICES = 256
+MOST_DEVICES = 128
 
 # ---- control -------------------------------------------------------------------------------------
 
@@ -55,7 +55,7 @@ class Regions:
     """The devices' regions in an arena whose heap has this size."""
 
     def __init__(self, heap):
-        self.slot = min(heap, 1 << 36)  # bytes of a large slot, and of a message
+        self.slot = min(heap, max(heap // 8, 1 << 32))  # bytes of a large slot, and of a message
         self.size = MESSAGE + 3 * self.slot
         self.heap = CONTROL + MOST_DEVICES * self.size  # where the heap begins
         self.total = self.heap + heap

@@ -129,9 +129,9 @@ class Processes:
         try:
             code = self.supervisor.wait(2)
         except subprocess.TimeoutExpired:
-            return f"the process that supervises it (pid {pid}) does not answer"
+            return f"their supervisor (pid {pid}) does not answer"
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
-        return f"the process that supervises it (pid {pid}) {how}"
+        return f"their supervisor (pid {pid}) {how}"
 
     # ---- ending ---------------------------------------------------------------------------------
 
