@@ -206,7 +206,7 @@ def folded(eqn, invars):
     prim = eqn.primitive
     if not invars or not all(isinstance(v, Literal) for v in invars):
         return None
-    if prim.multi or prim.high or prim.effectful or eqn.outvars[0].aval.shape:
+    if prim.multi or prim.high or prim.effectful or prim.collective or eqn.outvars[0].aval.shape:
         return None
     if eqn.outvars[0].aval.dtype.kind not in "biuf":
         return None

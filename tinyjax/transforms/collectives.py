@@ -8,17 +8,18 @@ import numpy as np
 
 from tinyjax.array import Array, lift
 from tinyjax.core import Tracer
+from tinyjax.dtypes import KeyType, dtype_name
 from tinyjax.primitives.arithmetic import add, const, mul
 from tinyjax.primitives.linear import canonicalize_axis, convert, expand_dims, reduce_sum, squeeze
 from tinyjax.transforms.exchanges import (
     all_gather_p,
     all_to_all_p,
-    check_names,
     check_scattered,
     ppermute_p,
     reduce_scatter_p,
 )
 from tinyjax.transforms.named_axes import (
+    check_names,
     group_size,
     index_groups,
     is_position,
@@ -54,21 +55,26 @@ def psum(x, axis_name, *, axis_index_groups=None):
 
     def one(leaf):
         if not isinstance(leaf, (int, float, complex)) or isinstance(leaf, bool):
-            leaf = lift(leaf)
+            leaf = check_numbers("psum", lift(leaf))
             leaf = convert(leaf, np.dtype(np.int32)) if leaf.dtype == bool else leaf
-        if isinstance(leaf, Tracer):
+        if isinstance(leaf, Tracer) or isinstance(leaf, Array) and uneven(groups):
             return psum_p.bind(leaf, axes=positive(axes, leaf), axis_index_groups=groups)
         return repeated(leaf, axes, groups)
 
     return tree_map(one, x)
 
 
+def uneven(groups):
+    """Whether groups differ in size."""
+    return groups is not None and len({len(group) for group in groups}) > 1
+
+
 def repeated(x, axes, groups):
     """The sum of a constant, which is the same along all named axes."""
     places, names = parted(axes)
-    if groups is not None and len({len(group) for group in groups}) > 1:
+    if uneven(groups):
         raise ValueError(
-            f"axis_index_groups must all be the same size to sum a constant, got {groups}"
+            f"axis_index_groups must all be the same size to sum a number, got {groups}"
         )
     n, places = group_size(names, groups), [canonicalize_axis(a, np.ndim(x)) for a in places]
     if not isinstance(x, Array):
@@ -85,12 +91,20 @@ def reduction_groups(axes, groups):
             "axis_index_groups are only supported for reductions over named axes, not over axis "
             f"{places[0]} of an array"
         )
+    check_names(names)
     return index_groups(groups, names, equal=False)
 
 
 def positive(axes, x):
     """Axes, those of the array counted from the front."""
     return tuple(canonicalize_axis(a, x.ndim) if is_position(a) else a for a in axes)
+
+
+def check_numbers(name, x):
+    """x, whose elements must be numbers."""
+    if isinstance(x.dtype, KeyType):
+        raise TypeError(f"{name} does not accept dtype {dtype_name(x.dtype)}: these are no numbers")
+    return x
 
 
 def pmean(x, axis_name, *, axis_index_groups=None):
@@ -115,7 +129,7 @@ def extreme(prim):
         groups = reduction_groups(axes, axis_index_groups)
 
         def one(leaf):
-            leaf = lift(leaf)
+            leaf = check_numbers(prim.name, lift(leaf))
             return prim.bind(leaf, axes=positive(axes, leaf), axis_index_groups=groups)
 
         return tree_map(one, x)
@@ -217,7 +231,7 @@ def psum_scatter(x, axis_name, *, scatter_dimension=0, axis_index_groups=None, t
     size = group_size(names, groups)
 
     def one(leaf):
-        leaf = lift(leaf)
+        leaf = check_numbers("psum_scatter", lift(leaf))
         if leaf.dtype == bool:
             raise TypeError("psum_scatter does not accept dtype bool: convert it to integers")
         at = canonicalize_axis(scatter_dimension, leaf.ndim, "scatter_dimension")

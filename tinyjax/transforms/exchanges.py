@@ -20,7 +20,14 @@ from tinyjax.primitives.selection import select
 from tinyjax.primitives.shaping import concatenate
 from tinyjax.primitives.slicing import index_in_dim
 from tinyjax.transforms.batching import axis_size_of
-from tinyjax.transforms.named_axes import Collective, contiguous, device_for, names_of, size_of
+from tinyjax.transforms.named_axes import (
+    Collective,
+    check_names,
+    contiguous,
+    device_for,
+    names_of,
+    size_of,
+)
 
 # ---- shapes --------------------------------------------------------------------------------------
 
@@ -43,12 +50,6 @@ def split(x, axis, n):
 def merge(x, axis):
     """x with an axis and the next one as one."""
     return reshaped(x, merged_shape(x.shape, axis))
-
-
-def check_names(axis_name):
-    """NameError unless all names are in scope."""
-    for name in names_of(axis_name):
-        axis_size_of(name)
 
 
 # ---- all_gather, reduce_scatter ------------------------------------------------------------------

@@ -32,6 +32,12 @@ def size_of(names):
     return math.prod([axis_size_of(name) for name in names])
 
 
+def check_names(axis_name):
+    """NameError unless all names are in scope."""
+    for name in names_of(axis_name):
+        axis_size_of(name)
+
+
 def index_groups(groups, names, equal=True):
     """axis_index_groups as tuples: they hold each index once, and equally many if equal."""
     if groups is None:

@@ -29,7 +29,8 @@ class NamedReduction(Collective):
         self.name, self.local, self.op = name, local, op
 
     def weak_result(self, args, params):
-        return False
+        """Eager reductions over axes of the array keep weak types, recorded ones do not: JAX's."""
+        return not parted(params["axes"])[1] and args[0].weak_type
 
     def names(self, params):
         return parted(params["axes"])[1]
