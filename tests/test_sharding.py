@@ -397,6 +397,18 @@ def test_results_of_pmap_say_where_they_are(name):
     assert y.addressable_shards[-1].data.sharding.device_set == {y.addressable_shards[-1].device}
 
 
+def test_keys_of_pmap_say_where_they_are():
+    """Like numbers; JAX's indices also count the words of a key, ours do not."""
+    y, want = (jax.pmap(jax.random.key)(np.arange(8)) for jax in (OURS, ORACLE))
+    for fact in ("sharding", "committed", "is_fully_replicated", "sharding.spec"):
+        assert repr(eval(f"y.{fact}", {"y": y})) == repr(eval(f"y.{fact}", {"y": want})), fact
+    for shard, other in zip(y.addressable_shards, want.addressable_shards, strict=True):
+        assert repr(shard.data) == repr(other.data) and shard.index == other.index[:1]
+    assert y.on_device_size_in_bytes() == want.on_device_size_in_bytes() == 64
+    again = OURS.pmap(OURS.random.uniform)(y)
+    compare(again, ORACLE.pmap(ORACLE.random.uniform)(want))
+
+
 def test_asking_where_a_result_is_does_not_wait(monkeypatch):
     y = OURS.pmap(lambda x: x * 3)(XS)
     with monkeypatch.context() as patch:

@@ -10,8 +10,8 @@ from tinyjax.core import Tracer
 from tinyjax.devices import CpuDevice
 from tinyjax.dtypes import canonicalize_dtype
 from tinyjax.parallel.engine import engine
-from tinyjax.parallel.sharded import Layout, ShardedArray
-from tinyjax.placement import layout_sharding, placed
+from tinyjax.parallel.sharded import Layout, ShardedArray, ShardedKeys
+from tinyjax.placement import placed
 from tinyjax.primitives.stacking import stack
 from tinyjax.putting import device_put
 from tinyjax.tree_util import tree_flatten, tree_unflatten
@@ -116,8 +116,8 @@ def copies_on(ids, value):
 
 def stored(whole, parts, holders, layout):
     """An array whose parts, along a first axis, are in the memory of devices."""
-    if isinstance(whole, KeyArray):  # which pmap keeps here
-        return placed(whole, layout_sharding(layout))
+    if isinstance(whole, KeyArray):  # they are kept here
+        return ShardedKeys(whole.npy, layout)
     current = engine()
     aval = ShapedArray(whole.shape, whole.dtype, whole.weak_type)
     return ShardedArray(aval, current.put(np.ascontiguousarray(parts), holders), layout, current)

@@ -11,7 +11,7 @@ from tinyjax import errors
 from tinyjax.array import Array, KeyArray
 from tinyjax.core import Tracer
 from tinyjax.devices import CpuDevice, current_device
-from tinyjax.parallel.sharded import ShardedArray
+from tinyjax.parallel.sharded import ShardedArray, ShardedKeys
 from tinyjax.printer import install
 from tinyjax.sharding.mesh import Mesh
 from tinyjax.sharding.shardings import NamedSharding, SingleDeviceSharding
@@ -53,7 +53,7 @@ def layout_sharding(layout):
 
 def sharding_of(x):
     """Which devices hold which parts of an Array."""
-    if isinstance(x, ShardedArray):
+    if isinstance(x, (ShardedArray, ShardedKeys)):
         return layout_sharding(x.layout)
     return getattr(x, "place", None) or SingleDeviceSharding(current_device())
 
@@ -66,7 +66,7 @@ def device_of(x):
 
 def is_committed(x):
     """Whether an Array was put where it is by name, or by pmap."""
-    return isinstance(x, ShardedArray) or getattr(x, "by_name", False)
+    return isinstance(x, (ShardedArray, ShardedKeys)) or getattr(x, "by_name", False)
 
 
 class Shard:

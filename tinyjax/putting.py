@@ -7,7 +7,7 @@ from tinyjax.array import lift
 from tinyjax.core import EVAL, Primitive, Tracer, Undef, current_trace, nonzero
 from tinyjax.devices import CpuDevice, chosen_device
 from tinyjax.parallel.sharded import ShardedArray
-from tinyjax.placement import placed, sharding_of
+from tinyjax.placement import is_committed, placed, sharding_of
 from tinyjax.primitives.linear import LinearOp
 from tinyjax.sharding.mesh import AbstractMesh, get_mesh
 from tinyjax.sharding.shardings import NamedSharding, Sharding, SingleDeviceSharding
@@ -115,6 +115,8 @@ def broadcast_places(device, x, treedef):
     def is_none(leaf):
         return leaf is None
 
+    if device is None or isinstance(device, (CpuDevice, Sharding, P)):
+        return [device] * treedef.num_leaves
     try:
         return broadcast_prefix(device, treedef, is_none)
     except ValueError:
@@ -173,7 +175,7 @@ def put_on(value, place):
         return value
     if place is None:
         chosen = chosen_device()
-        if chosen is None or isinstance(value, ShardedArray) or hasattr(value, "place"):
+        if chosen is None or is_committed(value) or hasattr(value, "place"):
             return value
         return placed(value, SingleDeviceSharding(chosen), committed=False)
     if isinstance(value, ShardedArray) and place == sharding_of(value):

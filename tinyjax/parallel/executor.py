@@ -6,7 +6,6 @@ the same on all devices, and brings operands to the devices unless they are ther
 
 import numpy as np
 
-from tinyjax.array import Array
 from tinyjax.config import current_flags
 from tinyjax.core import Var, memo
 from tinyjax.dtypes import key_fry, key_storage
@@ -14,7 +13,7 @@ from tinyjax.parallel.device import Mesh
 from tinyjax.parallel.engine import Program, Spec, engine
 from tinyjax.parallel.lowering import Lowering, mesh_name
 from tinyjax.parallel.packing import pack
-from tinyjax.parallel.sharded import Layout, ShardedArray, assemble, dismantle
+from tinyjax.parallel.sharded import Layout, ShardedArray, ShardedKeys, assemble, dismantle
 from tinyjax.transforms.varying import varies
 
 TAILS = {"psum": "add", "pmax": "max", "pmin": "min"}
@@ -142,7 +141,7 @@ class Executor:
         layout = Layout(self.holders, self.axis_name, axis)
         if aval.dtype is key_fry:  # keys are Arrays of a class of their own
             ticket.wait()
-            return Array(assemble(current.get(buffer), aval, axis))
+            return ShardedKeys(assemble(current.get(buffer), aval, axis), layout)
         return ShardedArray(aval, buffer, layout, current, ticket)
 
 

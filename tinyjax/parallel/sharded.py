@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tinyjax.array import Array
+from tinyjax.array import Array, KeyArray
 from tinyjax.avals import ShapedArray
 
 
@@ -59,6 +59,16 @@ class ShardedArray(Array):
     def is_ready(self):
         """Whether the value has been computed."""
         return self.ticket is None or self.ticket.done()
+
+
+class ShardedKeys(KeyArray):
+    """Random keys that pmap returned. They are kept here, and know where they were made."""
+
+    __slots__ = ("layout",)
+
+    def __init__(self, npy, layout):
+        self.npy, self.layout = npy, layout
+        self.weak_type = self.literal = False
 
 
 def assemble(parts, aval, cut):
