@@ -3,6 +3,7 @@
 from tinyjax.array import Array
 from tinyjax.compiler.executable import compile_jaxpr
 from tinyjax.parallel.device import on_device
+from tinyjax.parallel.joining import joined
 from tinyjax.parallel.packing import unpack
 
 
@@ -10,7 +11,7 @@ class DeviceProgram:
     """A `Program` on one device. Engines make one from the message that defines the program."""
 
     def __init__(self, program, position):
-        self.jaxpr = unpack(program.code)
+        self.jaxpr = joined(unpack(program.code), program.mesh.count)
         self.executable = compile_jaxpr(self.jaxpr, program.name)
         self.tail, self.axes = program.tail, program.mesh.names
         device = program.devices[position]
