@@ -285,6 +285,18 @@ def test_a_mesh_may_be_named_for_a_while(jax):
         jax.jit(lambda x: jax.set_mesh(grid) and x)(1.0)
 
 
+def test_devices_for_a_mesh():
+    def make(jax, *args):
+        utils = importlib.import_module(f"{jax.__name__}.experimental.mesh_utils")
+        return jax.sharding.Mesh(utils.create_device_mesh(*args), ("a", "b"))
+
+    for shape in ((2, 4), (8, 1)):
+        assert make(OURS, shape).device_ids.tolist() == make(ORACLE, shape).device_ids.tolist()
+    some = [make(jax, (2, 2), jax.devices()[4:]).device_ids.tolist() for jax in (OURS, ORACLE)]
+    assert some[0] == some[1]
+    same_error(lambda jax: make(jax, (3, 2)), "number of devices", "8", "(3, 2)")
+
+
 def test_a_mesh_as_a_context():
     grid = Names(OURS)["grid"]
     with grid as mesh:
