@@ -34,8 +34,6 @@ def parse(args):
     kind, rest = (args[0], args[1:]) if args[0] in ("-m", "-c") else ("file", args)
     if not rest:
         sys.exit(f"{args[0]} needs an argument.\n{USAGE}")
-    if kind == "file" and not os.path.exists(rest[0]):
-        sys.exit(f"tinyjax.mpi: there is no file {rest[0]!r}.\n{USAGE}")
     return kind, rest[0], [rest[0] if kind == "file" else kind, *rest[1:]]
 
 
@@ -68,6 +66,8 @@ def control(comm, kind, target):
     job = Job(comm, engine)
     atexit.register(job.finish)
     try:
+        if kind == "file" and not os.path.exists(target):
+            sys.exit(f"tinyjax.mpi: there is no file {target!r}.\n{USAGE}")
         run_program(kind, target)
     except SystemExit:
         raise  # the interpreter prints what is to be printed, and knows the code
@@ -142,7 +142,9 @@ def main():
     except ImportError as error:
         sys.exit(f"tinyjax.mpi needs mpi4py and an MPI: pip install 'tinyjax[mpi]' ({error})")
     if comm.size == 1:
-        sys.exit(f"There is only one rank; rank 0 runs the program, the others are devices.\n{USAGE}")
+        sys.exit(
+            f"There is only one rank; rank 0 runs the program, the others are devices.\n{USAGE}"
+        )
     set_path(kind, target)
     if comm.rank == 0:
         sys.argv[:] = argv

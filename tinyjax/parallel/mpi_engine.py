@@ -17,7 +17,7 @@ import numpy as np
 
 from tinyjax.config import config
 from tinyjax.parallel.engine import Buffer, DeviceError, Engine, Spec, Ticket
-from tinyjax.parallel.mpi_link import CANCEL, COMMAND, REPLY, REPORT, Link, as_bytes, wait_until
+from tinyjax.parallel.mpi_link import CANCEL, COMMAND, REPLY, REPORT, Link, wait_until
 
 MUCH = 1 << 28  # bytes under way to the devices; who puts more than this waits
 
@@ -133,7 +133,7 @@ class MPIEngine(Engine):
 
             def arrived():
                 self.pump()
-                return all([request.Test() for request in requests])
+                return all(request.Test() for request in requests)
 
             limit = config.pmap_timeout
             if not wait_until(arrived, time.monotonic() + limit):

@@ -90,7 +90,7 @@ class MPIDevice(Device):
         """Wait for MPI's requests."""
         try:
             self.worker.wait_for_peers(
-                lambda: all([request.Test() for request in requests]),
+                lambda: all(request.Test() for request in requests),
                 [self.devices[m] for m in members],
             )
         except BaseException:

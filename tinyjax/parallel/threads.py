@@ -111,6 +111,10 @@ class ThreadEngine(Engine):
                 outs = [b.array[k : k + 1] for b, k in zip(outputs, own.out_parts)]
                 own.run(device, ins, outs)
             except BaseException as error:
+                device_number = program.devices[position]
+                error.add_note(
+                    f"raised on device cpu:{device_number} inside pmap of {program.name!r}"
+                )
                 errors.append((position, error))
                 barrier.abort()
 
