@@ -4,7 +4,6 @@ A collective's card asks `current_device()` for the exchange that it needs. An e
 `Device` and brings the exchanges; who takes part in them is worked out here.
 """
 
-import contextlib
 import itertools
 from contextvars import ContextVar
 from functools import cache
@@ -104,13 +103,4 @@ class Device:
 
 _current: ContextVar[Device | None] = ContextVar("device", default=None)
 current_device = _current.get
-
-
-@contextlib.contextmanager
-def on_device(device):
-    """Run a block as the program of a device."""
-    token = _current.set(device)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+set_device = _current.set  # this thread runs programs of that device from now on

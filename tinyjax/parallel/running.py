@@ -2,7 +2,7 @@
 
 from tinyjax.array import Array
 from tinyjax.compiler.executable import compile_jaxpr
-from tinyjax.parallel.device import on_device
+from tinyjax.parallel.device import set_device
 from tinyjax.parallel.joining import joined
 from tinyjax.parallel.packing import unpack
 
@@ -30,12 +30,21 @@ class DeviceProgram:
         device: what the program's collectives talk to. ins, outs: NumPy arrays.
         shared: holders of one part look at the same memory, so only the first of them writes.
         """
-        with on_device(device):
-            args = [Array(x, weak) for x, weak in zip(ins, self.weak)]
-            results = self.executable(args)
-            for k, (value, out) in enumerate(zip(results, outs)):
-                if k in self.tail:
-                    op, axes = self.tail[k]
-                    device.allreduce(op, value.npy, device.peers(axes), out=out)
-                elif self.first[k] or not shared:
-                    out[...] = value.npy
+        self.job(device, ins, outs, shared)()
+
+    def job(self, device, ins, outs, shared=True):
+        """The same as a function without arguments, to be called again and again."""
+        args = [Array(x, weak) for x, weak in zip(ins, self.weak)]
+        executable, places = self.executable, range(len(outs))
+        own = [k for k in places if k not in self.tail and (self.first[k] or not shared)]
+        last = [(k, op, device.peers(axes)) for k, (op, axes) in sorted(self.tail.items())]
+
+        def run():
+            set_device(device)
+            results = executable.run(args)
+            for k in own:
+                outs[k][...] = results[k].npy
+            for k, op, members in last:
+                device.allreduce(op, results[k].npy, members, out=outs[k])
+
+        return run

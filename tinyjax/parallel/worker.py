@@ -53,7 +53,7 @@ from tinyjax.parallel.wire import (
 
 DIRTY = 1 << 24  # bytes of large slots in use for which it is worth giving pages back
 IDLE = 1.0  # seconds without commands after which that is done
-JOBS = 4096  # places of operands that are remembered
+JOBS = 4096  # calls with operands and results at the same places that are remembered
 
 
 class Worker:
@@ -127,7 +127,7 @@ class Worker:
         self.flags = flags
 
     def job(self, payload):
-        """A program and its operands and results, from the words of a command."""
+        """A program, its device, and what runs it, from the words of a command."""
         number, *places = words(len(payload) // 8).unpack(payload)
         own = self.programs[number]
         arrays = [
@@ -139,18 +139,19 @@ class Worker:
         if len(self.jobs) >= JOBS:
             self.jobs.clear()
         count = len(own.in_parts)
-        self.jobs[payload] = job = own, own.device, arrays[:count], arrays[count:]
+        run = own.job(own.device, arrays[:count], arrays[count:])
+        self.jobs[payload] = job = own, own.device, run
         return job
 
     def call(self, number, after, payload):
         """Run a program. after: a call that must have ended first on all devices, or 0."""
         if after and self.atomics.until(*self.waiting(after)):
             raise Parted("before it, waiting for results of an earlier call", None)
-        own, device, ins, outs = self.jobs.get(payload) or self.job(payload)
+        own, device, run = self.jobs.get(payload) or self.job(payload)
         if own.flags != self.flags:
             self.use_flags(own.flags)
         device.begin(number)
-        own.run(device, ins, outs)
+        run()
         if own.may_part:
             device.meet_at_end()
         self.ended[0] = number
