@@ -13,6 +13,7 @@ import signal
 import sys
 import traceback
 
+from tinyjax.compiler.threads import cores
 from tinyjax.config import config
 from tinyjax.parallel.engine import use
 from tinyjax.parallel.mpi_engine import MPIEngine
@@ -20,9 +21,11 @@ from tinyjax.parallel.mpi_link import mpi
 from tinyjax.parallel.mpi_worker import Worker
 
 USAGE = "usage: mpiexec -n RANKS python -m tinyjax.mpi (FILE | -m MODULE | -c CODE) [ARGUMENTS]"
-# How many ranks this machine has: what MPICH, OpenMPI and their relatives tell each rank.
+# What MPICH, OpenMPI and MVAPICH tell a rank: its number, and how many ranks its machine has.
+RANK = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK")
 LOCAL_RANKS = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE")
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+THREADS = [f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")]
+THREADS += ["VECLIB_MAXIMUM_THREADS", "TINYJAX_THREADS"]
 
 # ---- the program ---------------------------------------------------------------------------------
 
@@ -122,13 +125,17 @@ def abort(comm, code):
 
 
 def share_cores():
-    """Ranks on one machine share its cores: NumPy must be told before it is loaded, so start over.
+    """Devices on one machine share its cores. NumPy must know before it is loaded: start over.
 
     The user's own choice of OMP_NUM_THREADS counts.
     """
-    ranks = next((int(os.environ[name]) for name in LOCAL_RANKS if name in os.environ), 1)
-    if ranks > 2 and "OMP_NUM_THREADS" not in os.environ:
-        share = str(max(1, (os.cpu_count() or 1) // (ranks - 1)))
+    known = [
+        next((os.environ[n] for n in names if n in os.environ), "0")
+        for names in (RANK, LOCAL_RANKS)
+    ]
+    rank, ranks = map(int, known)
+    if rank > 0 and ranks > 1 and "OMP_NUM_THREADS" not in os.environ:
+        share = str(max(1, cores() // (ranks - 1)))
         os.environ.update(dict.fromkeys(THREADS, share))
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 

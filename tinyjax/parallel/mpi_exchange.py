@@ -7,6 +7,7 @@ and a small exchange needs nothing else. What is larger follows by the MPI call 
 Sums are formed in the order of the members, so all members get the same bits at any time.
 """
 
+import math
 import zlib
 from functools import lru_cache
 
@@ -19,6 +20,7 @@ TITLE = 128  # bytes of a slot that say what this is
 ROOM = 1024  # bytes of a slot for data
 
 UFUNCS = {"add": np.add, "max": np.maximum, "min": np.minimum}
+NOTHING = np.empty(0, np.uint8)
 NAMES = {"add": "psum", "max": "pmax", "min": "pmin"}
 
 
@@ -32,11 +34,11 @@ def title(name, shape, dtype, extra=()):
 
 
 def fold(op, rows):
-    """rows[0] op rows[1] op ..., from left to right."""
-    total = np.array(rows[0])
-    for row in rows[1:]:
-        UFUNCS[op](total, row, out=total)
-    return total
+    """rows[0] op rows[1] op ..., from left to right, in the memory of rows[0]."""
+    total = rows[:1]
+    for k in range(1, len(rows)):
+        UFUNCS[op](total, rows[k : k + 1], out=total)
+    return total.reshape(rows.shape[1:])
 
 
 class MPIDevice(Device):
@@ -48,6 +50,7 @@ class MPIDevice(Device):
     def __init__(self, worker, mesh, position, devices):
         super().__init__(mesh, position)
         self.worker, self.devices = worker, devices
+        self.scratch = {}  # what for -> memory
 
     def call_back(self, number, args):
         return self.worker.call_back(number, args)
@@ -96,11 +99,14 @@ class MPIDevice(Device):
         except BaseException:
             # MPI cannot take them back, and may yet use their memory.
             self.worker.abandoned.append(requests)
+            self.scratch.clear()
             raise
 
     # ---- the exchanges ---------------------------------------------------------------------------
 
     def allreduce(self, op, x, members, out=None):
+        if len(members) == 1:
+            return deliver(np.array(x), out)
         x = np.asarray(x, order="C")
         comm, rows = self.open(NAMES[op], x, members)
         if rows is not None:
@@ -108,14 +114,29 @@ class MPIDevice(Device):
         # Every member forms one slice of the result, and all gather the slices.
         count = len(members)
         length = -(-x.size // count)
-        sliced = x.reshape(-1)
-        if length * count != x.size:
-            sliced = np.zeros(length * count, x.dtype)
-            sliced[: x.size] = x.reshape(-1)
-        own = fold(op, self.swap(comm, sliced.reshape(count, length), members))
-        whole = np.empty(length * count, x.dtype)
+        even = length * count == x.size
+        slices = x if even else self.padded(x, length * count)
+        received = self.memory("received", (count, length), x.dtype)
+        own = fold(op, self.swap(comm, slices, members, received))
+        whole = out if even and out is not None and out.flags.c_contiguous else None
+        if whole is None:
+            whole = np.empty(length * count, x.dtype)
         self.finish(members, comm.Iallgather(message_of(own), message_of(whole)))
-        return deliver(whole[: x.size].reshape(x.shape), out)
+        return whole if whole is out else deliver(whole[: x.size].reshape(x.shape), out)
+
+    def padded(self, x, size):
+        """The elements of x, and as many more as it takes."""
+        out = self.memory("padded", (size,), x.dtype)
+        out[: x.size] = x.reshape(-1)
+        out[x.size :] = 0
+        return out
+
+    def memory(self, purpose, shape, dtype):
+        """An array to work in; the next one for this purpose has the same memory."""
+        size = math.prod(shape) * dtype.itemsize
+        if self.scratch.get(purpose, NOTHING).size < size:
+            self.scratch[purpose] = np.empty(size, np.uint8)
+        return self.scratch[purpose][:size].view(dtype).reshape(shape)
 
     def all_gather(self, x, members, out=None):
         x = np.asarray(x, order="C")
@@ -139,9 +160,9 @@ class MPIDevice(Device):
             return self.swap(comm, x, members)
         return np.array(rows[:, members.index(self.position)])
 
-    def swap(self, comm, x, members):
+    def swap(self, comm, x, members, out=None):
         """x[k] goes to the k-th member -> what came from each of them."""
-        out = np.empty_like(x)
+        out = np.empty_like(x) if out is None else out
         self.finish(members, comm.Ialltoall(message_of(x), message_of(out)))
         return out
 
