@@ -367,6 +367,15 @@ def test_programs(name):
         assert got == str(ORACLE.make_jaxpr(f(ORACLE, oracles))(x))
 
 
+def test_what_was_put_is_no_number_any_more():
+    for place in (lambda jax: None, lambda jax: jax.devices()[0]):
+        texts = []
+        for jax in (OURS, ORACLE):
+            y = jax.device_put(2.0, place(jax))
+            texts.append(str(jax.make_jaxpr(lambda x: x * y)(1.0)))  # noqa: B023
+        assert texts[0] == texts[1]
+
+
 def test_a_derivative_goes_back():
     """The cotangent is put where the operand came from."""
     for jax in (OURS, ORACLE):

@@ -3,7 +3,7 @@
 import enum
 import functools
 
-from tinyjax.array import lift
+from tinyjax.array import Array, lift
 from tinyjax.core import EVAL, Primitive, Tracer, Undef, current_trace, nonzero
 from tinyjax.devices import CpuDevice, chosen_device
 from tinyjax.parallel.sharded import ShardedArray
@@ -175,6 +175,8 @@ def put_on(value, place):
         return value
     if place is None:
         chosen = chosen_device()
+        if value.literal:  # from now on it is an array like any other
+            value = Array(value.npy, value.weak_type)
         if chosen is None or is_committed(value) or hasattr(value, "place"):
             return value
         return placed(value, SingleDeviceSharding(chosen), committed=False)
