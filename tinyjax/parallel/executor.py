@@ -37,7 +37,10 @@ class Executor:
         self.split = tuple(
             self.devices[k : k + self.inner] for k in range(0, self.mesh.count, self.inner)
         )
-        self.code = None
+        self.results = [
+            (inserted(v.aval, axis, self.size), Layout(self.holders, self.axis_name, axis))
+            for v, axis in zip(jaxpr.outvars, self.out_axes)
+        ]
         self.variants = {}
 
     # ---- the program ----------------------------------------------------------------------------
@@ -136,17 +139,17 @@ class Executor:
 
     def result(self, k, buffer, current, ticket):
         """The k-th result as an Array."""
-        axis, inner = self.out_axes[k], self.jaxpr.outvars[k].aval
-        aval = inner if axis is None else inserted(inner, axis, self.size)
-        layout = Layout(self.holders, self.axis_name, axis)
+        aval, layout = self.results[k]
         if aval.dtype is key_fry:  # keys are Arrays of a class of their own
             ticket.wait()
-            return ShardedKeys(assemble(current.get(buffer), aval, axis), layout)
+            return ShardedKeys(assemble(current.get(buffer), aval, layout.cut), layout)
         return ShardedArray(aval, buffer, layout, current, ticket)
 
 
 def inserted(aval, axis, size):
     """The type of an array whose parts along an axis have this type."""
+    if axis is None:
+        return aval
     return aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis:]))
 
 

@@ -4,7 +4,7 @@ import math
 import os
 
 from tinyjax.array import Array
-from tinyjax.config import config
+from tinyjax.config import config, current_flags
 from tinyjax.core import EVAL, Tracer, check_floats, current_trace
 from tinyjax.parallel import local, threads
 from tinyjax.parallel.engine import register
@@ -19,6 +19,7 @@ from tinyjax.tree_util import tree_flatten, tree_unflatten, treedef_children
 
 # Windows has no memory that processes inherit.
 register(local.LocalEngine if os.name == "posix" else threads.ThreadEngine)
+PLAIN = {Array, ShardedArray}
 UNNAMED = "_internal_pmap_axis_name"  # what JAX calls the axis of a pmap that gives it no name
 
 
@@ -100,11 +101,12 @@ class Mapping:
     def __call__(self, args, kwargs):
         key = None
         if current_trace() is EVAL and not kwargs:
-            key = plain_key(args)
+            key, leaves = plain_key(args, self.static.static_argnums)
             known = self.plain.get(key)
             if known is not None:  # arrays of known types, and nothing transforms the call
-                out_tree, run = known
-                return tree_unflatten(out_tree, run(args))
+                traced, run = known
+                outs = run(leaves)
+                return outs[0] if traced.single else tree_unflatten(traced.out_tree, outs)
         traced, params, leaves = self.lookup(args, kwargs)
         jaxpr, captured = traced.jaxpr, traced.captured
         if current_trace() is EVAL and not captured:
@@ -114,7 +116,7 @@ class Mapping:
             outs = run(leaves)
             check_floats(f"pmap({self.name})", outs)
             if key is not None:
-                self.plain[key] = traced.out_tree, run
+                self.plain[key] = traced, run
         else:
             outs = pmap_p.bind(*captured, *leaves, jaxpr=jaxpr, **params)
         return tree_unflatten(traced.out_tree, outs)
@@ -214,11 +216,22 @@ class Mapping:
         )
 
 
-def plain_key(args):
-    """What tells calls with arrays apart; None if an argument is anything else."""
-    types = [
-        (x.shape, x.dtype, x.weak_type) for x in args if type(x) is Array or type(x) is ShardedArray
-    ]
-    if not types or len(types) < len(args) or config.debug_nans or config.debug_infs:
-        return None
-    return (config.trace_key(), config.num_devices, *types)
+def plain_key(args, static):
+    """-> what tells calls with arrays apart, or None if there is anything else; the arrays.
+
+    static: positions of static arguments. If there are any, only arguments that are arrays count.
+    """
+    flags = current_flags()
+    if flags.debug_nans or flags.debug_infs:
+        return None, args
+    tree, types = None, array_types(args)
+    if types is None and not static:
+        args, tree = tree_flatten(args)
+        types = array_types(args)
+    return types and (tree, flags.trace_key, flags.num_devices, *types), args
+
+
+def array_types(leaves):
+    """What tells arrays apart; None if there is anything else, or nothing."""
+    types = [(x.shape, x.dtype, x.weak_type) for x in leaves if type(x) in PLAIN]
+    return types if types and len(types) == len(leaves) else None
