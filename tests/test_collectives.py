@@ -12,6 +12,7 @@ import pytest
 from worlds import ORACLE, OURS, attempt, compare, same, same_error
 
 import tinyjax
+from tinyjax.check_jaxpr import check_jaxpr
 from tinyjax.core import all_eqns
 
 RNG = np.random.default_rng(0)
@@ -659,6 +660,15 @@ def test_permutations_that_are_none():
         lambda jax: jax.vmap(lambda x: jax.lax.pshuffle(x, "i", [0, 0]), axis_name="i")(ROWS),
         "does not represent a permutation",
     )
+
+
+def test_programs_of_devices_are_well_formed():
+    """A pmap's name is in scope inside of it, and only there."""
+    for name in LINEAR:
+        f = lambda x: OURS.jvp(of(OURS, name), (x,), (x,))  # noqa: B023
+        check_jaxpr(tinyjax.make_jaxpr(OURS.pmap(f, axis_name="i"))(CASES[name][1]))
+    with pytest.raises(NameError, match="unbound axis name: i"):
+        check_jaxpr(tinyjax.make_jaxpr(lambda x: OURS.lax.psum(x, "i"), axis_env=[("i", 2)])(1.0))
 
 
 def test_a_jaxpr_without_its_axes():

@@ -1,5 +1,7 @@
 """A type checker for jaxprs: what a transformation made must still be a well-formed program."""
 
+from contextlib import nullcontext
+
 from tinyjax.core import Literal, Var, inner_jaxprs
 from tinyjax.errors import JaxprTypeError
 from tinyjax.printer import JaxprPrinter, Names, layout, shared_jaxprs
@@ -72,8 +74,9 @@ def _check(jaxpr, passed):
         prim = eqn.primitive
         for x in eqn.invars:
             read(x, "the equation", eqn)
-        for inner in inner_jaxprs(eqn.params):
-            _check(inner, passed)
+        with prim.scope(eqn.params) if hasattr(prim, "scope") else nullcontext():  # pmap's axis
+            for inner in inner_jaxprs(eqn.params):
+                _check(inner, passed)
         try:
             out = prim.type(*[x.aval for x in eqn.invars], **eqn.params)
         except (TypeError, ValueError) as error:
