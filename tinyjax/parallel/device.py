@@ -102,5 +102,9 @@ class Device:
 
 
 _current: ContextVar[Device | None] = ContextVar("device", default=None)
-current_device = _current.get
 set_device = _current.set  # this thread runs programs of that device from now on
+
+
+def current_device():
+    """The device whose program this thread runs; None outside of any."""
+    return _current.get()

@@ -9,13 +9,14 @@ still read; before it uses a slot again it makes sure that they have.
 """
 
 import hashlib
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from tinyjax.dtypes import dtype_name
 from tinyjax.parallel.barrier import MISMATCH, OK
-from tinyjax.parallel.cells import SMALL, TAILS
+from tinyjax.parallel.cells import CALLS_AT_ONCE, SMALL, TAILS
 from tinyjax.parallel.device import Device
 
 UFUNCS = {"add": np.add, "max": np.maximum, "min": np.minimum}
@@ -47,7 +48,7 @@ class LocalDevice(Device):
         super().__init__(program.mesh, position)
         self.worker, self.memory, self.atomics = worker, worker.memory, worker.atomics
         self.devices, self.everyone = program.devices, tuple(range(program.mesh.count))
-        self.plans = {}
+        self.plans, self.tail = {}, lru_cache(1024)(self.tail_rows)
         self.call, self.tail_used, self.tails = 0, 0, []
 
     # ---- meeting --------------------------------------------------------------------------------
@@ -213,11 +214,6 @@ class LocalDevice(Device):
         self.call, self.tail_used = call, 0
         self.tails.clear()
 
-    def tail(self, device, offset):
-        """Where a device leaves the operand of a reduction for the last one."""
-        start = self.memory.regions.start(device) + TAILS
-        return start + self.call % 32 * SMALL + offset
-
     def defer(self, op, x, out):
         """Leave a small reduction whose result no device needs to the device that ends last, so
         that nobody waits. Returns whether there was room."""
@@ -225,15 +221,24 @@ class LocalDevice(Device):
         if offset + x.nbytes > SMALL // len(self.devices):
             return False
         self.tail_used = offset + (x.nbytes + 63 & -64)
-        self.memory.array(self.tail(self.worker.device, offset), x.shape, x.dtype)[...] = x
-        self.tails.append((op, offset, x.shape, x.dtype, out))
+        rows = self.tail(self.call % CALLS_AT_ONCE, offset, x.shape, x.dtype)
+        rows[self.position][...] = x
+        self.tails.append((UFUNCS[op], rows, out))
         return True
+
+    def tail_rows(self, cell, offset, shape, dtype):
+        """Where the devices leave their operands of a reduction for the last one."""
+        start = TAILS + cell * SMALL + offset
+        regions = self.memory.regions
+        return [self.memory.array(regions.start(d) + start, shape, dtype) for d in self.devices]
 
     def finish(self):
         """Do these reductions: all devices have left their operands."""
-        for op, offset, shape, dtype, out in self.tails:
-            rows = [self.memory.array(self.tail(d, offset), shape, dtype) for d in self.devices]
-            out[...] = reduced(UFUNCS[op], rows)
+        for ufunc, rows, out in self.tails:
+            if len(rows) == 2:
+                ufunc(rows[0], rows[1], out=out)
+            else:
+                out[...] = reduced(ufunc, rows)
 
     def meet_at_end(self):
         """Meet once more after a program whose devices may meet more or less often: if some wait in
