@@ -30,7 +30,7 @@ def prepare(jaxpr):
     """All passes, in order -> Program."""
     flat = Flattener()
     env = dict(zip(jaxpr.invars, jaxpr.invars, strict=True))
-    outvars = flat.inline(jaxpr, env, region=0)
+    outvars = flat.inline(jaxpr, env, 0)
     eqns = drop_dead(turn_products(flat.eqns, outvars), outvars)
     used = {v for eqn in eqns for v in eqn.invars} | set(outvars)
     consts = {v: x for v, x in flat.consts.items() if v in used}
@@ -63,18 +63,17 @@ def called(eqn):
     return None, False
 
 
-class Flattener:
-    """Collects the equations of a program and of all programs that it calls.
+class Inliner:
+    """Walks through a program and all programs that it calls.
 
-    Equal equations are shared within a region. A checkpointed program is a region of its own: what
-    it recomputes must not be merged with what ran before, or memory would be held after all.
+    where: what a subclass wants to know of the place, handed on to its methods:
+    called(eqn, where) -> the program that an equation calls or None, and where that is
+    constant(var, array) -> the operand that stands for a captured array
+    equation(eqn, invars, where) -> the outputs of any other equation
     """
 
-    def __init__(self):
-        self.eqns, self.consts, self.seen, self.regions = [], {}, {}, 0
-
-    def inline(self, jaxpr, env, region):
-        """Add the equations of a program whose inputs are in env -> its outputs."""
+    def inline(self, jaxpr, env, where):
+        """Walk through a program whose inputs are in env -> its outputs."""
         for v, c in zip(jaxpr.constvars, jaxpr.consts, strict=True):
             env[v] = self.constant(v, c)
 
@@ -85,16 +84,32 @@ class Flattener:
             invars = list(map(read, eqn.invars))
             if eqn.primitive.lower:
                 invars, params = eqn.primitive.lower(invars, **eqn.params)
-                eqn = eqn.replace(invars=invars, params=params)
-            inner, barrier = called(eqn)
+                eqn = eqn.replace(params=params)
+            eqn = eqn.replace(invars=invars)
+            inner, inside = self.called(eqn, where)
             if inner is not None:
-                self.regions += barrier
-                where = self.regions if barrier else region
-                outs = self.inline(inner, dict(zip(inner.invars, invars)), where)
-                env.update(zip(eqn.outvars, outs, strict=True))
+                outs = self.inline(inner, dict(zip(inner.invars, invars, strict=True)), inside)
             else:
-                env.update(zip(eqn.outvars, self.equation(eqn, invars, region), strict=True))
+                outs = self.equation(eqn, invars, where)
+            env.update(zip(eqn.outvars, outs, strict=True))
         return list(map(read, jaxpr.outvars))
+
+
+class Flattener(Inliner):
+    """Collects the equations of a program and of all programs that it calls.
+
+    Equal equations are shared within a region. A checkpointed program is a region of its own: what
+    it recomputes must not be merged with what ran before, or memory would be held after all.
+    """
+
+    def __init__(self):
+        self.eqns, self.consts, self.seen, self.regions = [], {}, {}, 0
+
+    def called(self, eqn, region):
+        """A checkpointed program is in a region of its own."""
+        inner, barrier = called(eqn)
+        self.regions += barrier
+        return inner, self.regions if barrier else region
 
     def constant(self, var, array):
         """A captured array as an operand; a captured number as a literal."""

@@ -8,8 +8,9 @@ from itertools import accumulate
 
 import numpy as np
 
-from tinyjax.core import Jaxpr, JaxprEqn, Primitive, Var
+from tinyjax.core import JaxprEqn, Primitive, Var
 from tinyjax.parallel.device import current_device
+from tinyjax.transforms.stage import map_programs
 
 OPS = {"psum": "add", "pmax": "max", "pmin": "min"}
 MOST = 1 << 16  # bytes on all devices together; the copies of more take longer than a meeting
@@ -58,23 +59,12 @@ class Joining:
                 eqns += together(waiting)
                 waiting, results, bytes = [], set(), 0
             if key is None:
-                eqns.append(self.equation(eqn))
+                eqns.append(eqn.replace(params=map_programs(self.program, eqn.params)))
             else:
                 waiting.append(eqn)
                 results.update(eqn.outvars)
                 bytes += size
         return jaxpr.replace(eqns=[*eqns, *together(waiting)])
-
-    def equation(self, eqn):
-        """An equation with its programs joined."""
-        params = {}
-        for key, value in eqn.params.items():
-            if isinstance(value, Jaxpr):
-                value = self.program(value)
-            elif isinstance(value, tuple) and value and isinstance(value[0], Jaxpr):
-                value = tuple(map(self.program, value))
-            params[key] = value
-        return eqn.replace(params=params)
 
 
 def together(waiting):

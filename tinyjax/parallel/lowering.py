@@ -2,7 +2,8 @@
 
 Calls are inlined. A pmap inside becomes a second axis of the mesh: each device takes its part of
 the operands, and the results are gathered. Axes lose their names, which may hide one another: the
-mesh calls them axis0, axis1 ... from the outside in. What must run where the user is becomes `call_back`.
+mesh calls them axis0, axis1 ... from the outside in. What must run where the user is becomes
+`call_back`.
 """
 
 from functools import partial
@@ -10,14 +11,14 @@ from functools import partial
 import numpy as np
 
 from tinyjax.compiler.interpret import run_equation
-from tinyjax.compiler.passes import called
-from tinyjax.core import Jaxpr, Literal, Primitive, Var, run
+from tinyjax.compiler.passes import Inliner, called
+from tinyjax.core import Jaxpr, Primitive, Var, run
 from tinyjax.parallel.device import current_device
 from tinyjax.primitives.linear import moveaxis
 from tinyjax.primitives.slicing import dynamic_index_in_dim
 from tinyjax.transforms import collectives
 from tinyjax.transforms.batching import Axis, move_to, named_axes, vmap_flat
-from tinyjax.transforms.stage import dce, stage_closed
+from tinyjax.transforms.stage import dce, map_programs, stage_closed
 
 # ---- callbacks -----------------------------------------------------------------------------------
 
@@ -53,67 +54,58 @@ class Lowering:
 
     def program(self, jaxpr, names, depth=0):
         """A lowered jaxpr. names: {name of an axis in scope: its number in the mesh}."""
-        eqns, consts = [], []
-        outvars = self.inline(jaxpr, {v: v for v in jaxpr.invars}, names, depth, eqns, consts)
-        constvars, values = [v for v, _ in consts], [c for _, c in consts]
-        return dce(Jaxpr(jaxpr.invars, eqns, outvars, constvars, values))
+        return Walk(self).program(jaxpr, (names, depth))
 
-    def inline(self, jaxpr, env, names, depth, eqns, consts):
-        """Add the equations of a program whose inputs are in env -> its outputs."""
-        for v, c in zip(jaxpr.constvars, jaxpr.consts, strict=True):
-            env[v] = Var(v.aval)
-            consts.append((env[v], c))
 
-        def read(atom):
-            return atom if isinstance(atom, Literal) else env[atom]
+class Walk(Inliner):
+    """Lowers one program. where: (names in scope, depth of pmaps)."""
 
-        for eqn in jaxpr.eqns:
-            invars = list(map(read, eqn.invars))
-            if eqn.primitive.lower:
-                invars, params = eqn.primitive.lower(invars, **eqn.params)
-                eqn = eqn.replace(invars=invars, params=params)
-            inner, _ = called(eqn)
-            inner_names, inner_depth = names, depth
-            if eqn.primitive.name == "pmap":
-                inner, inner_names, inner_depth = self.nested(
-                    eqn.replace(invars=invars), names, depth
-                )
-            if inner is not None:
-                start = dict(zip(inner.invars, invars, strict=True))
-                outs = self.inline(inner, start, inner_names, inner_depth, eqns, consts)
-            else:
-                outs = [Var(v.aval) for v in eqn.outvars]
-                eqns.append(self.equation(eqn.replace(invars=invars, outvars=outs), names, depth))
-            env.update(zip(eqn.outvars, outs, strict=True))
-        return list(map(read, jaxpr.outvars))
+    def __init__(self, lowering):
+        self.lowering, self.eqns, self.constvars, self.consts = lowering, [], [], []
 
-    def equation(self, eqn, names, depth):
-        """One equation whose programs are lowered and whose axes are those of the mesh."""
+    def program(self, jaxpr, where):
+        """The lowered program."""
+        outvars = self.inline(jaxpr, {v: v for v in jaxpr.invars}, where)
+        return dce(Jaxpr(jaxpr.invars, self.eqns, outvars, self.constvars, self.consts))
+
+    def constant(self, var, array):
+        self.constvars.append(Var(var.aval))
+        self.consts.append(array)
+        return self.constvars[-1]
+
+    def called(self, eqn, where):
+        if eqn.primitive.name == "pmap":
+            return self.nested(eqn, *where)
+        return called(eqn)[0], where
+
+    def equation(self, eqn, invars, where):
+        """Its programs are lowered, its axes are those of the mesh."""
+        names, _ = where
         if eqn.primitive.on_host:
-            self.callbacks.append(host_function(eqn))
+            callbacks = self.lowering.callbacks
+            callbacks.append(host_function(eqn))
             avals = tuple(v.aval for v in eqn.outvars)
-            params = {"number": len(self.callbacks) - 1, "avals": avals}
-            return eqn.replace(primitive=call_back_p, params=params)
-        params = {}
-        for key, value in eqn.params.items():
-            if isinstance(value, Jaxpr):
-                value = self.program(value, names, depth)
-            elif isinstance(value, tuple) and value and isinstance(value[0], Jaxpr):
-                value = tuple(self.program(j, names, depth) for j in value)
-            elif eqn.primitive.collective and key in ("axes", "axis_name"):
-                value = renamed(value, names)
-            params[key] = value
-        return eqn.replace(params=params)
+            params = {"number": len(callbacks) - 1, "avals": avals}
+            eqn = eqn.replace(primitive=call_back_p, params=params)
+        else:
+            params = map_programs(lambda j: Walk(self.lowering).program(j, where), eqn.params)
+            if eqn.primitive.collective:
+                over = {k: renamed(params[k], names) for k in ("axes", "axis_name") if k in params}
+                params = params | over
+            eqn = eqn.replace(params=params)
+        outvars = [Var(v.aval) for v in eqn.outvars]
+        self.eqns.append(eqn.replace(outvars=outvars))
+        return outvars
 
     def nested(self, eqn, names, depth):
-        """A pmap inside -> the program that stands for it, the axes in scope there, its depth."""
-        name, size = eqn.params["axis_name"], eqn.params["axis_size"]
-        scope = [Axis(self.sizes[number], outer) for outer, number in names.items()]
-        if len(self.sizes) == depth + 1:
-            self.sizes.append(size)
-        if self.sizes[depth + 1] != size:  # beside a pmap of another size: one device does it all
-            return staged(on_one_device, eqn, scope), names, depth
-        return staged(spread, eqn, scope), names | {name: depth + 1}, depth + 1
+        """A pmap inside -> the program that stands for it, and where that is."""
+        sizes, name, size = self.lowering.sizes, eqn.params["axis_name"], eqn.params["axis_size"]
+        scope = [Axis(sizes[number], outer) for outer, number in names.items()]
+        if len(sizes) == depth + 1:
+            sizes.append(size)
+        if sizes[depth + 1] != size:  # beside a pmap of another size: one device does it all
+            return staged(on_one_device, eqn, scope), (names, depth)
+        return staged(spread, eqn, scope), (names | {name: depth + 1}, depth + 1)
 
 
 def renamed(value, names):

@@ -52,6 +52,17 @@ def opened(jaxpr):
     return program, take(jaxpr.consts, free)
 
 
+def map_programs(f, params):
+    """The parameters of an equation with f of each jaxpr among them."""
+
+    def one(value):
+        if isinstance(value, tuple):
+            return tuple(map(f, value)) if any(isinstance(v, Jaxpr) for v in value) else value
+        return f(value) if isinstance(value, Jaxpr) else value
+
+    return {name: one(value) for name, value in params.items()}
+
+
 # ---- dead code ----------------------------------------------------------------------------------
 
 
