@@ -39,6 +39,11 @@ def blas():
     return None
 
 
+def one_blas_thread():
+    """Whether BLAS uses one thread anyway, by its environment variables."""
+    return blas() is not None and os.environ.get("OPENBLAS_NUM_THREADS") == "1"
+
+
 class OneThread:
     """`with one_thread:` BLAS uses one thread. Blocks may overlap in time."""
 
@@ -88,11 +93,11 @@ def product(eqn):
     new, shape = maker((m, n), out.dtype), out.shape
     cut = COUNT > 1 and m * n * k >= LARGE and max(m, n) >= 2 * COUNT
 
-    small = m * n * k < SMALL
+    plain = m * n * k < SMALL or (COUNT == 1 and one_blas_thread())
 
     def multiply(x, y):
         x, y, result = left(x), right(y), new()
-        if small:
+        if plain:
             np.dot(x, y, result)
             return result.reshape(shape)
         with one_thread:

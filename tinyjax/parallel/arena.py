@@ -5,7 +5,6 @@ It has no name in the file system: when the last process that holds it has ended
 
 import contextlib
 import ctypes
-import math
 import mmap
 import os
 import uuid
@@ -93,9 +92,8 @@ class Arena(Memory):
 
     def buffer(self, spec):
         """A new buffer. Raises MemoryError if the heap is full."""
-        size = max(len(spec.parts) * math.prod(spec.shape) * spec.dtype.itemsize, 1)
         self.collect()
-        return ArenaBuffer(self, spec, self.heap.take(size))
+        return ArenaBuffer(self, spec, self.heap.take(max(spec.nbytes, 1)))
 
     def collect(self):
         """Take the memory of dropped buffers back."""
@@ -174,9 +172,13 @@ class ArenaBuffer(Buffer):
     @property
     def __array_interface__(self):
         """NumPy's protocol: our bytes, not to be written to."""
-        size = len(self.spec.parts) * math.prod(self.spec.shape) * self.spec.dtype.itemsize
         address = self.arena.address + self.place
-        return {"shape": (size,), "typestr": "|u1", "data": (address, True), "version": 3}
+        return {
+            "shape": (self.spec.nbytes,),
+            "typestr": "|u1",
+            "data": (address, True),
+            "version": 3,
+        }
 
     def view(self):
         """The contents, as an array of shape spec.whole that keeps this buffer alive."""

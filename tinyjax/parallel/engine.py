@@ -6,8 +6,10 @@ its program's devices; `call` returns at once with a `Ticket` to wait for.
 """
 
 import itertools
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,11 @@ class Spec:
     def whole(self):
         """The shape of all parts, stacked along a first axis."""
         return (len(self.parts), *self.shape)
+
+    @cached_property
+    def nbytes(self):
+        """The bytes of all parts."""
+        return math.prod(self.whole) * self.dtype.itemsize
 
     def part_of(self, device):
         """The number of the part that a device holds."""

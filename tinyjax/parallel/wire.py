@@ -5,6 +5,7 @@ lies in the shared memory.
 """
 
 import os
+from functools import cache
 from struct import Struct
 
 # ---- controller to device: a head, then words ----------------------------------------------------
@@ -19,6 +20,7 @@ LONGEST = 1024  # bytes of a command
 # FORGET: number is the program's. RESULT: of a callback; words as for DEFINE.
 
 
+@cache
 def words(count):
     """So many 64-bit numbers."""
     return Struct(f"<{count}q")
