@@ -432,6 +432,21 @@ def debug_callbacks():
     assert sorted(seen) == x.tolist(), seen
 
 
+@check
+def callbacks_may_look_at_other_results():
+    """While devices wait for one another and for the callback."""
+    earlier = jax.pmap(lambda x: x + 1)(data(3000))
+
+    def host(i):
+        return np.asarray(earlier)[i, 0]
+
+    def f(i):
+        return lax.psum(jax.pure_callback(host, jax.ShapeDtypeStruct((), np.float32), i), "i")
+
+    got = jax.pmap(f, axis_name="i")(np.arange(count()))
+    equal(got, everywhere(in_order(np.add, (data(3000) + 1)[:, 0])))
+
+
 class Refusal(Exception):
     """An error of the user's own."""
 
@@ -483,6 +498,7 @@ def a_failed_call_spoils_what_is_behind_it():
     error_of(run)
     if made:
         error_of(made[0].block_until_ready)
+        error_of(lambda: jax.pmap(lambda y: y + 1)(made[0]).block_until_ready())
     equal(jax.pmap(lambda x: x + 1)(x), x + 1)
 
 

@@ -282,6 +282,40 @@ def test_ctrl_c_ends_the_job(start, text):
     assert "KeyboardInterrupt" in running.ended()
 
 
+def test_a_caught_ctrl_c_leaves_everything_in_order():
+    out = succeeded(
+        code(
+            3,
+            """
+import random, signal
+random.seed(0)
+step = jax.pmap(lambda x, y: (lax.psum(x, "i"), x + y), "i")
+def disturb():
+    for _ in range(60):
+        time.sleep(random.random() / 50)
+        os.kill(os.getpid(), signal.SIGINT)
+    done.set()
+done = threading.Event()
+x = jnp.arange(2.0)
+step(x, x)[0].block_until_ready()
+threading.Thread(target=disturb).start()
+rounds = interrupts = 0
+while not done.is_set():
+    try:
+        total, double = step(x + rounds, x)
+        last = step(double, total)[1]
+        values = total.tolist(), last.tolist()
+        assert values == ([2.0 * rounds + 1] * 2, [3.0 * rounds + 1, 3.0 * rounds + 3]), values
+        rounds += 1
+    except KeyboardInterrupt:
+        interrupts += 1
+print(interrupts > 5, rounds > 5)
+""",
+        )
+    )
+    assert out == "True True\n"
+
+
 @pytest.mark.parametrize("which", [0, 1, 2])
 @pytest.mark.parametrize("text", [BUSY, IDLE], ids=["busy", "idle"])
 def test_a_lost_rank_ends_the_job(start, text, which):

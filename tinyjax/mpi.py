@@ -68,6 +68,7 @@ def control(comm, kind, target):
     config.update("tinyjax_num_devices", engine.count)
     job = Job(comm, engine)
     atexit.register(job.finish)
+    signal.signal(signal.SIGINT, engine.guard.on_interrupt)
     try:
         if kind == "file" and not os.path.exists(target):
             sys.exit(f"tinyjax.mpi: there is no file {target!r}.\n{USAGE}")
@@ -86,12 +87,12 @@ class Job:
     """How the job ends: after an error nobody waits for what devices still compute."""
 
     def __init__(self, comm, engine):
-        self.comm, self.engine = comm, engine
+        self.comm, self.engine, self.process = comm, engine, os.getpid()
         self.patience, self.code = None, 1
 
     def finish(self):
-        """The program is over: stop the devices."""
-        if not self.engine.stop(self.patience):
+        """The program is over: stop the devices. The end of a forked child is not."""
+        if self.process == os.getpid() and not self.engine.stop(self.patience):
             print("tinyjax.mpi: ending the job, though devices are busy", file=sys.stderr)
             abort(self.comm, self.code)
 

@@ -6,6 +6,7 @@ one dies, the launcher ends the whole job.
 """
 
 import collections
+import contextlib
 import itertools
 import pickle
 import threading
@@ -29,6 +30,7 @@ class MPIBuffer(Buffer):
 
     def __init__(self, engine, spec, number):
         self.spec, self.number = spec, number
+        self.error = None  # why it will never have contents
         holders = {device for part in spec.parts for device in part}
         weakref.finalize(self, engine.dropped.append, ("free", holders, number)).atexit = False
 
@@ -36,11 +38,17 @@ class MPIBuffer(Buffer):
 class MPITicket(Ticket):
     """A call under way: which devices have not answered yet, and what went wrong."""
 
-    def __init__(self, engine, number, program, buffers):
+    def __init__(self, engine, number, program, inputs, outputs):
         self.engine, self.number, self.program = engine, number, program
-        self.buffers = buffers  # alive until the call is over
+        self.inputs, self.outputs = inputs, outputs  # alive until the call is over
         self.pending = set(program.devices)
         self.error = None
+
+    def fail(self, error):
+        """The results will not come."""
+        self.error = error
+        for buffer in self.outputs:
+            buffer.error = error
 
     def done(self):
         self.engine.pump()
@@ -63,6 +71,45 @@ class MPITicket(Ticket):
         )
 
 
+# ---- what must not be interrupted ----------------------------------------------------------------
+
+
+class Guard:
+    """One thread at a time, and no Ctrl-C inside: half a command would confuse the devices."""
+
+    def __init__(self):
+        self.lock = threading.RLock()
+        self.depth, self.interrupted = 0, False  # of the main thread
+
+    def __enter__(self):
+        self.lock.acquire()
+        self.depth += threading.current_thread() is threading.main_thread()
+
+    def __exit__(self, *exception):
+        self.lock.release()
+        if threading.current_thread() is threading.main_thread():
+            self.depth -= 1
+            if self.interrupted and self.depth == 0:
+                self.interrupted = False
+                raise KeyboardInterrupt
+
+    def on_interrupt(self, number, frame):
+        """What SIGINT does while an engine is in use: it may have to wait for a moment."""
+        if self.depth:
+            self.interrupted = True
+        else:
+            raise KeyboardInterrupt
+
+    @contextlib.contextmanager
+    def open(self):
+        """A block of the user's own inside, which may be interrupted."""
+        depth, self.depth = self.depth, 0
+        try:
+            yield
+        finally:
+            self.depth = depth
+
+
 # ---- the engine ----------------------------------------------------------------------------------
 
 
@@ -71,13 +118,14 @@ class MPIEngine(Engine):
 
     def __init__(self, comm):
         self.link, self.count = Link(comm), comm.size - 1
-        self.lock = threading.RLock()
+        self.guard = Guard()
         self.numbers = itertools.count(1)
         self.calls = {}  # number -> ticket, of calls that devices work on
         self.stuck = {}  # device -> the devices that it has been waiting for
         self.defined = weakref.WeakSet()
         self.dropped = collections.deque()  # what was garbage-collected: (command, devices, number)
         self.epoch = 0  # how many times we have given up what was under way
+        self.abandoned = []  # requests for arrays that were not waited for
 
     # ---- sending ---------------------------------------------------------------------------------
 
@@ -103,7 +151,7 @@ class MPIEngine(Engine):
         return sum(array.nbytes for _, array in self.link.sending if array is not None)
 
     def put(self, array, parts):
-        with self.lock:
+        with self.guard:
             self.sweep()
             buffer = self.alloc(Spec(array.shape[1:], array.dtype, parts))
             for part, holders in zip(array, parts):
@@ -111,44 +159,52 @@ class MPIEngine(Engine):
                 for device in holders:
                     self.tell(device, "put", buffer.number, own.shape, own.dtype)
                     self.link.send_array(own, device + 1)
-            # Large arrays leave only while we look at them.
-            if self.calls:
-                wait_until(lambda: self.progress() or self.under_way() < MUCH)
-            else:
-                wait_until(self.progress)
-            return buffer
+        # Large arrays leave only while we look at them; devices at work take them later.
+        if self.calls:
+            wait_until(lambda: self.progress() or self.under_way() < MUCH)
+        else:
+            wait_until(self.progress)
+        return buffer
 
     def alloc(self, spec):
         return MPIBuffer(self, spec, next(self.numbers))
 
     def get(self, buffer):
+        if buffer.error is not None:
+            raise buffer.error
         spec = buffer.spec
         out = np.empty(spec.whole, spec.dtype)
-        with self.lock:
-            requests = []
+        requests = []
+        with self.guard:
             for row, holders in zip(out.reshape(len(spec.parts), -1), spec.parts):
-                self.tell(holders[0], "get", buffer.number)
-                requests.append(self.link.receive_array(row, holders[0] + 1))
-            requests = [request for request in requests if request is not None]
+                if row.nbytes:
+                    self.tell(holders[0], "get", buffer.number)
+                    requests.append(self.link.receive_array(row, holders[0] + 1))
 
-            def arrived():
-                self.pump()
-                return all(request.Test() for request in requests)
+        def arrived():
+            self.pump()
+            return all(request.Test() for request in requests)
 
-            limit = config.pmap_timeout
+        limit = config.pmap_timeout
+        try:
             if not wait_until(arrived, time.monotonic() + limit):
                 raise DeviceError(f"An array did not arrive from its devices within {limit} s.")
+        except BaseException:
+            self.abandoned.append(requests)  # they may yet write
+            raise
         out.setflags(write=False)
         return out
 
     def call(self, program, inputs, outputs):
-        with self.lock:
+        for buffer in inputs:
+            if buffer.error is not None:
+                raise buffer.error
+        with self.guard:
             self.sweep()
             if program not in self.defined:
                 self.define(program)
             number = next(self.numbers)
-            ticket = MPITicket(self, number, program, [*inputs, *outputs])
-            self.calls[number] = ticket
+            ticket = self.calls[number] = MPITicket(self, number, program, inputs, outputs)
             ins, outs = [b.number for b in inputs], [b.number for b in outputs]
             for device in program.devices:
                 self.tell(device, "run", number, self.epoch, program.number, ins, outs)
@@ -167,12 +223,13 @@ class MPIEngine(Engine):
 
     def progress(self):
         """Hear what devices report, and whether everything that we sent has left."""
-        self.pump()
-        return self.link.sent()
+        with self.guard:
+            self.pump()
+            return self.link.sent()
 
     def pump(self):
         """Deal with what devices have reported."""
-        with self.lock:
+        with self.guard:
             while (message := self.link.receive(REPORT)) is not None:
                 rank, (kind, call, *rest) = message
                 ticket = self.calls.get(call)
@@ -184,7 +241,7 @@ class MPIEngine(Engine):
         """A device has finished."""
         ticket.pending.discard(device)
         if not ticket.pending:
-            ticket.buffers = ()
+            ticket.inputs = ticket.outputs = ()
             del self.calls[ticket.number]
 
     on_cancelled = on_done
@@ -210,7 +267,9 @@ class MPIEngine(Engine):
         """Run a callback for a device."""
         answer = None
         try:
-            answer = [np.asarray(out) for out in ticket.program.callbacks[number](*arrays)]
+            with self.guard.open():
+                results = ticket.program.callbacks[number](*arrays)
+                answer = [np.asarray(out) for out in results]
         except BaseException as error:
             self.give_up(ticket, noted(error, device, ticket.program))
             if not isinstance(error, Exception):
@@ -223,14 +282,15 @@ class MPIEngine(Engine):
         of this call could meet. Devices that wait for something are released."""
         if ticket.error is not None:
             return
-        ticket.error = error
+        ticket.fail(error)
         for number, other in self.calls.items():
             if number > ticket.number and other.error is None:
-                other.error = DeviceError(
+                given_up = DeviceError(
                     f"pmap of {other.program.name!r} was given up, because pmap of "
                     f"{ticket.program.name!r} failed while both were under way"
                 )
-                other.error.__cause__ = error
+                given_up.__cause__ = error
+                other.fail(given_up)
         self.epoch += 1
         self.stuck.clear()
         for device in range(self.count):

@@ -4,6 +4,7 @@ A device carries out commands in the order in which they come. It may wait for i
 exchange, or for the controller in a callback; a CANCEL of the controller ends such a wait.
 """
 
+import collections
 import contextlib
 import pickle
 import time
@@ -43,6 +44,7 @@ class Worker:
     def __init__(self, comm):
         self.link, self.own = Link(comm), comm.rank - 1
         self.arrays, self.programs, self.groups = {}, {}, {}
+        self.waiting = collections.deque()  # commands that have come
         self.call = 0  # the number of the call that is running
         self.epoch = 0  # how many times the controller has given up what was under way,
         self.over = 0  # and the same after the running call, which an earlier one may outlive
@@ -60,15 +62,23 @@ class Worker:
 
     def next_command(self):
         """Wait for a command."""
-        command = None
+        wait_until(self.look, watch=self.link.sent)
+        return self.waiting.popleft()
 
-        def come():
-            nonlocal command
-            command = self.link.receive(COMMAND, CONTROLLER)
-            return command is not None
+    def look(self):
+        """Take commands that have come -> whether there are any."""
+        while (message := self.link.receive(COMMAND, CONTROLLER)) is not None:
+            self.waiting.append(message[1])
+        return bool(self.waiting)
 
-        wait_until(come, watch=self.link.sent)
-        return command[1]
+    def answer_early(self):
+        """Send arrays that the controller asks for while a program waits: a callback may need them
+        to come to its end."""
+        if self.look():
+            asked = [c for c in self.waiting if c[0] == "get" and c[1] in self.arrays]
+            for command in asked:
+                self.waiting.remove(command)
+                self.get(command[1])
 
     # ---- commands --------------------------------------------------------------------------------
 
@@ -157,6 +167,7 @@ class Worker:
         self.link.sent()
         if self.hear_cancels():
             raise Cancelled
+        self.answer_early()
 
     # ---- peers -----------------------------------------------------------------------------------
 
