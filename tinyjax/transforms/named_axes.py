@@ -88,7 +88,7 @@ class Collective(LinearOp):
 
     def weak_result(self, args, params):
         """On devices types have been checked; their names are known no more."""
-        return args[0].weak_type if args else False
+        return args[0].weak_type
 
     def names(self, params):
         """The names of its axes."""
@@ -97,10 +97,10 @@ class Collective(LinearOp):
     def batch(self, axis, vals, dims, /, **params):
         (x,), (d,) = vals, dims
         names, groups = self.names(params), params.get("axis_index_groups")
+        if axis.name not in names and d is None:
+            return self.bind(x, **params), None
         if axis.name not in names:
-            return (
-                (self.bind(x, **params), None) if d is None else self.batch_beside(x, d, **params)
-            )
+            return self.batch_beside(x, d, **params)
         if groups is not None and len(names) > 1:
             raise NotImplementedError(f"{self} over several axes with axis_index_groups under vmap")
         if groups is not None:
@@ -115,7 +115,7 @@ class Collective(LinearOp):
         return outs[0], dims[0]
 
     def batch_in_groups(self, axis, x, d, groups, params):
-        """Each group is a batch of its own."""
+        """Each group is a batch of its own. (take: the method of arrays, as in JAX's rules.)"""
         x, parts = batched_front(axis, x, d), []
         for group in groups:
             small = Axis(len(group), axis.name)
