@@ -7,7 +7,8 @@ from tinyjax.autodiff import vjp
 from tinyjax.core import Tracer
 from tinyjax.dtypes import KeyType
 from tinyjax.numpy.index_parsing import Slice
-from tinyjax.transforms.batching import Axis, named_axes
+from tinyjax.transforms.axis_env import named_axes
+from tinyjax.transforms.batching import Axis
 from tinyjax.transforms.flat import wraps
 from tinyjax.transforms.jit import JitFunction, ShapeDtypeStruct, jit
 from tinyjax.tree_util import tree_leaves, tree_map

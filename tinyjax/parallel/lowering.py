@@ -17,7 +17,8 @@ from tinyjax.parallel.device import current_device
 from tinyjax.primitives.linear import moveaxis
 from tinyjax.primitives.slicing import dynamic_index_in_dim
 from tinyjax.transforms import collectives
-from tinyjax.transforms.batching import Axis, move_to, named_axes, vmap_flat
+from tinyjax.transforms.axis_env import named_axes
+from tinyjax.transforms.batching import Axis, move_to, vmap_flat
 from tinyjax.transforms.stage import dce, map_programs, stage_closed
 
 # ---- callbacks -----------------------------------------------------------------------------------

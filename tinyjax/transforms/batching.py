@@ -1,4 +1,4 @@
-"""vmap: one trace, named axes.
+"""vmap: one trace, whose axis may have a name.
 
     batch(axis, vals, dims, /, **params) -> out, dim(s)     axis.size, axis.name
 
@@ -6,7 +6,6 @@ A trace hands on what has no batched operand, except primitives marked collectiv
 that hold programs) when its axis has a name.
 """
 
-import contextlib
 from typing import Any, NamedTuple
 
 from tinyjax.array import lift
@@ -103,38 +102,3 @@ def fronts(vals, dims):
     """Move every batch axis to the front."""
     moved = [v if d is None else moveaxis(v, d, 0) for v, d in zip(vals, dims)]
     return moved, tuple(None if d is None else 0 for d in dims)
-
-
-# ---- named axes ---------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def named_axes(*axes):
-    """In a `with` block, these axes are in scope, as under vmap."""
-    with contextlib.ExitStack() as stack:
-        for axis in axes:
-            stack.enter_context(active(BatchTrace(current_trace(), axis)))
-        yield
-
-
-def axis_env():
-    """The named axes in scope, innermost first (part of the key of jit's cache)."""
-    trace, found = current_trace(), []
-    while trace:
-        if isinstance(trace, BatchTrace) and trace.axis.name is not None:
-            found.append(trace.axis)
-        trace = trace.parent
-    return tuple(found)
-
-
-def axis_size_of(name):
-    """The size of a named axis; NameError if it is not in scope."""
-    env = axis_env()
-    for axis in env:
-        if axis.name == name:
-            return axis.size
-    scope = ", ".join(repr(a.name) for a in env) or "none"
-    raise NameError(
-        f"Found an unbound axis name: {name}. Axis names in scope: {scope}. Give one with "
-        "vmap(f, axis_name=...) or pmap(f, axis_name=...)."
-    )

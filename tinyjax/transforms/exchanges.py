@@ -19,7 +19,7 @@ from tinyjax.primitives.linear import (
 from tinyjax.primitives.selection import select
 from tinyjax.primitives.shaping import concatenate
 from tinyjax.primitives.slicing import index_in_dim
-from tinyjax.transforms.batching import axis_size_of
+from tinyjax.transforms.axis_env import axis_size_of
 from tinyjax.transforms.named_axes import (
     Collective,
     check_names,

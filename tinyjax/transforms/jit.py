@@ -18,7 +18,7 @@ from tinyjax.core import (
     current_trace,
     run,
 )
-from tinyjax.transforms.batching import axis_env
+from tinyjax.transforms.axis_env import axis_env
 from tinyjax.transforms.call import Call, fill
 from tinyjax.transforms.flat import FlatFun, arg_names, fun_name, lift_args, wraps
 from tinyjax.transforms.key_reuse import consume_inputs

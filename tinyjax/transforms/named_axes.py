@@ -12,7 +12,8 @@ import numpy as np
 from tinyjax.parallel.device import current_device
 from tinyjax.primitives.linear import LinearOp, batched_front
 from tinyjax.primitives.shaping import concatenate
-from tinyjax.transforms.batching import Axis, axis_size_of, vmap_flat
+from tinyjax.transforms.axis_env import axis_size_of
+from tinyjax.transforms.batching import Axis, vmap_flat
 
 # ---- names and groups ----------------------------------------------------------------------------
 

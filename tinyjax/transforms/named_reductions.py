@@ -8,7 +8,7 @@ from tinyjax.primitives.arithmetic import const, mul
 from tinyjax.primitives.creation import iota
 from tinyjax.primitives.linear import broadcast_in_dim, moveaxis, reduce_sum_p
 from tinyjax.primitives.reducing import reduce_max_p, reduce_min_p
-from tinyjax.transforms.batching import axis_size_of
+from tinyjax.transforms.axis_env import axis_size_of
 from tinyjax.transforms.named_axes import Collective, contiguous, device_for, is_position
 
 # ---- reductions ----------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ along. Nothing here knows how devices run: `parallel/` does.
 from tinyjax.core import memo, run
 from tinyjax.parallel.executor import executor
 from tinyjax.primitives.arithmetic import const, div
-from tinyjax.transforms.batching import Axis, named_axes
+from tinyjax.transforms.axis_env import named_axes
+from tinyjax.transforms.batching import Axis
 from tinyjax.transforms.call import Higher, fill, known, masks, undefs
 from tinyjax.transforms.collectives import psum
 from tinyjax.transforms.programs import (

@@ -10,7 +10,8 @@ from tinyjax.parallel import local, threads
 from tinyjax.parallel.engine import register
 from tinyjax.parallel.executor import executor
 from tinyjax.parallel.sharded import ShardedArray, row_aval
-from tinyjax.transforms.batching import Axis, axis_env, named_axes
+from tinyjax.transforms.axis_env import axis_env, named_axes
+from tinyjax.transforms.batching import Axis
 from tinyjax.transforms.flat import flatten_axes, fun_name, lift_args, wraps
 from tinyjax.transforms.jit import JitFunction, trace_to_jaxpr
 from tinyjax.transforms.mapped_axes import check_axes_type, mapped_size, normal_dims, size_table
