@@ -92,7 +92,7 @@ def everywhere(x):
 
 # ---- collectives, bit for bit --------------------------------------------------------------------
 
-SHAPES = [(), (3,), (0,), (4, 5), (1000, 7)]  # the last does not fit into a small message
+SHAPES = [(), (3,), (0,), (4, 5), (3000, 7)]  # the last does not fit into a small message
 DTYPES = [np.float32, np.float16, jnp.bfloat16, np.int32, np.uint8, np.complex64]
 
 
@@ -211,7 +211,7 @@ def groups_of_indices():
     if n < 4:
         return
     groups = [[0, 3], [1, 2]]
-    x = data(500)
+    x = data(2500)
     want = np.stack([x[0] + x[3], x[1] + x[2], x[1] + x[2], x[0] + x[3]])
     equal(collective(lambda x: lax.psum(x, "i", axis_index_groups=groups), x), want)
     gathered = np.stack([x[[0, 3]], x[[1, 2]], x[[1, 2]], x[[0, 3]]])
@@ -291,7 +291,7 @@ def pmap_inside_pmap():
     n = count()
     rows = 2
     columns = n // rows
-    x = data(400).reshape(rows, columns, 400)
+    x = data(1500).reshape(rows, columns, 1500)
 
     def inner(x):
         return (
@@ -552,7 +552,7 @@ def a_collective_that_some_devices_leave_out():
 
 def again():
     """After an error the next sum is right."""
-    x = data(700)
+    x = data(5000)
     equal(collective(lambda x: lax.psum(x, "i"), x), everywhere(in_order(np.add, x)))
 
 

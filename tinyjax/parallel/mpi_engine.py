@@ -20,6 +20,7 @@ from tinyjax.config import config
 from tinyjax.parallel.engine import Buffer, DeviceError, Engine, Spec, Ticket
 from tinyjax.parallel.mpi_link import CANCEL, COMMAND, REPLY, REPORT, Link, wait_until
 
+MANY = 32  # calls under way; who sends off more than this waits, since all need memory for results
 MUCH = 1 << 28  # bytes under way to the devices; who puts more than this waits
 
 # ---- buffers and tickets -------------------------------------------------------------------------
@@ -199,6 +200,7 @@ class MPIEngine(Engine):
         for buffer in inputs:
             if buffer.error is not None:
                 raise buffer.error
+        self.wait_for_room()
         with self.guard:
             self.sweep()
             if program not in self.defined:
@@ -210,6 +212,19 @@ class MPIEngine(Engine):
                 self.tell(device, "run", number, self.epoch, program.number, ins, outs)
             self.pump()
             return ticket
+
+    def wait_for_room(self):
+        """Wait while too many calls are under way."""
+
+        def room():
+            self.pump()
+            return len(self.calls) < MANY
+
+        limit = config.pmap_timeout
+        if not wait_until(room, time.monotonic() + limit):
+            oldest = next(iter(self.calls.values()))
+            self.give_up(oldest, DeviceError(oldest.too_late(limit)))
+            raise oldest.error
 
     def define(self, program):
         """Send a program to its devices. Its callbacks stay here."""

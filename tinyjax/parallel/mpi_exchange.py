@@ -17,7 +17,7 @@ from tinyjax.parallel.device import Device
 from tinyjax.parallel.mpi_link import as_bytes, message_of
 
 TITLE = 128  # bytes of a slot that say what this is
-ROOM = 1024  # bytes of a slot for data
+SLOTS = 1 << 16  # bytes of all members' slots for data, if that is a useful share for each
 
 UFUNCS = {"add": np.add, "max": np.maximum, "min": np.minimum}
 NOTHING = np.empty(0, np.uint8)
@@ -31,6 +31,11 @@ def title(name, shape, dtype, extra=()):
     if extra or len(text) > TITLE - 12:
         text = f"{text[: TITLE - 12]} #{zlib.crc32(repr((text, extra)).encode()):08x}"
     return np.frombuffer(text.encode().ljust(TITLE), np.uint8)
+
+
+def room(count):
+    """Bytes of a slot for data."""
+    return min(max(SLOTS // count, 256), 4096)
 
 
 def fold(op, rows):
@@ -67,9 +72,10 @@ class MPIDevice(Device):
         Raises RuntimeError when the members are in different collectives.
         """
         comm, count = self.group(members), len(members)
-        own, slots = np.zeros(TITLE + ROOM, np.uint8), np.empty((count, TITLE + ROOM), np.uint8)
+        size = TITLE + room(count)
+        own, slots = np.zeros(size, np.uint8), np.empty((count, size), np.uint8)
         own[:TITLE] = title(name, x.shape, x.dtype, extra)
-        small = x.nbytes <= ROOM
+        small = x.nbytes <= size - TITLE
         if small:
             own[TITLE : TITLE + x.nbytes] = as_bytes(x)
         self.finish(members, comm.Iallgather(message_of(own), message_of(slots)))
