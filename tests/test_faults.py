@@ -42,8 +42,10 @@ SOON = 3.0  # seconds for what takes a few hundredths on a machine with nothing 
 @pytest.fixture(scope="module")
 def engines():
     """Two engines that all tests share: each must leave them right. {way to start: engine}."""
+    config.update("tinyjax_pmap_timeout", 100)  # so that no test hangs
     with local_engine() as forked, local_engine() as spawned:
         yield {"fork": forked, "spawn": spawned}
+    config.update("tinyjax_pmap_timeout", 3600)
 
 
 @contextlib.contextmanager
@@ -87,7 +89,7 @@ def assert_right():
 
 def forever(x):
     """A loop without an end."""
-    return lax.while_loop(lambda c: c[0] < 1e30, lambda c: (c[0] * 1.0, c[1] + 1), (x, 0))[1]
+    return lax.while_loop(lambda c: c[0] < 1e30, lambda c: (c[0] * 1.0, c[1] * 1.0), (x, x))[1]
 
 
 endless = pmap(forever)
@@ -106,7 +108,7 @@ def nap(x):
 
 def waiting(x):
     """Device 0 computes for ever, the others wait for it in a collective."""
-    y = lax.cond(lax.axis_index("i") == 0, forever, lambda x: 0, x)
+    y = lax.cond(lax.axis_index("i") == 0, forever, lambda x: x, x)
     return y + lax.psum(y, "i")
 
 
@@ -185,7 +187,10 @@ def test_lost_supervisor(either):
 
 
 def test_lost_supervisor_while_idle(engine):
-    os.kill(engine.processes.supervisor.pid, signal.SIGKILL)
+    pid = engine.processes.supervisor.pid
+    pids = [pid, *family(pid)]
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: not any(map(alive, pids)), SOON)
     with pytest.raises(DeviceError, match="supervisor"):
         plus_one(jnp.arange(3.0)).block_until_ready()
 
@@ -228,7 +233,7 @@ def test_calls_behind_a_lost_one_say_so(engine):
 def one_second():
     config.update("tinyjax_pmap_timeout", 1)
     yield
-    config.update("tinyjax_pmap_timeout", 3600)
+    config.update("tinyjax_pmap_timeout", 100)
 
 
 def test_endless_loop(either, one_second):
@@ -241,7 +246,7 @@ def test_endless_loop(either, one_second):
 
 
 def test_others_wait_for_an_endless_loop(engine, one_second):
-    match = r"device cpu:0 did not answer for 1 s; devices cpu:1, cpu:2 in psum of int32\[\] over"
+    match = r"device cpu:0 did not answer for 1 s; devices cpu:1, cpu:2 in psum of float32\[\] over"
     with pytest.raises(DeviceError, match=match):
         in_psum(jnp.arange(3.0)).block_until_ready()
 
@@ -255,8 +260,9 @@ def test_a_stopped_process(engine, one_second):
 def test_many_calls_to_a_stopped_process(engine, one_second):
     os.kill(engine.processes.pids[2], signal.SIGSTOP)
     with pytest.raises(DeviceError, match="device cpu:2 did not answer for 1 s"):
-        for _ in range(1000):
-            plus_one(jnp.arange(3.0))
+        x = jnp.arange(3.0)
+        for _ in range(1000):  # more than can be under way at once
+            x = plus_one(x)
 
 
 def test_a_stopped_supervisor_does_no_harm(engine):
@@ -295,9 +301,10 @@ def test_interrupts_at_any_time():
     with local_engine() as engine:
         assert_right()
         for k in range(40):
-            with after_a_while(interrupt, 0.001 * k), contextlib.suppress(KeyboardInterrupt):
+            interruption = after_a_while(interrupt, 0.001 * k)
+            with interruption as done, contextlib.suppress(KeyboardInterrupt):
                 x = jnp.arange(3.0)
-                while True:
+                while not (done and time.monotonic() > done[0] + 1):  # it may hit a __del__
                     x = total(plus_one(x)) * 0
             assert_right()
         assert len(engine.flying) == 0
@@ -464,11 +471,16 @@ ENDS = {
 }
 
 
+def shared_files():
+    """Names of shared memory; MPI, which other tests may use just now, has some."""
+    return {name for name in os.listdir("/dev/shm") if not name.startswith("mpich")}
+
+
 @pytest.mark.parametrize(
     "end, start", [*[(end, "fork") for end in ENDS], ("return", "spawn"), ("SIGKILL", "spawn")]
 )
 def test_nothing_is_left(end, start, tmp_path):
-    before = set(os.listdir("/dev/shm"))
+    before = shared_files()
     path = tmp_path / "script.py"
     path.write_text(START + ENDS[end])
     script = subprocess.Popen(
@@ -481,7 +493,7 @@ def test_nothing_is_left(end, start, tmp_path):
     pids = list(map(int, out.split()))
     assert len(pids) == 4
     until(lambda: not any(map(alive, pids)), SOON)
-    assert set(os.listdir("/dev/shm")) <= before
+    assert shared_files() <= before
 
 
 def test_an_engine_that_nobody_refers_to(tmp_path):
@@ -552,7 +564,7 @@ def test_a_fork_that_does_not_care(engine):
 
 def test_a_fork_outlives_the_parent(engine):
     """A child that goes on does not keep its parent's devices alive."""
-    code = START + "if os.fork() == 0: time.sleep(20)\nos._exit(0)"
+    code = START + "local.FORK_PATIENCE = 1\nif os.fork() == 0: time.sleep(20)\nos._exit(0)"
     script = subprocess.Popen(
         [sys.executable, "-c", code],
         stdout=subprocess.PIPE,
@@ -601,14 +613,14 @@ def footprint(engine):
         "shared": shared(),
         "descriptors": sum(map(descriptors, pids)),
         "children": len(family(os.getpid())),
-        "/dev/shm": len(os.listdir("/dev/shm")),
+        "/dev/shm": len(shared_files()),
     }
 
 
 def assert_no_growth(before, after, memory):
     """memory: how many bytes more are no growth."""
     for what in ("descriptors", "children", "/dev/shm"):
-        assert after[what] == before[what], what
+        assert after[what] <= before[what], what
     assert after["memory"] - before["memory"] < memory
     assert after["shared"] - before["shared"] < memory
 
@@ -644,10 +656,8 @@ def test_calls(count):
             x = total_of_two(plus_one(x)) * 0
         workers = list(engine.processes.pids.values())
         before, theirs = footprint(engine), sum(map(resident, workers))
-        for k in range(count):
-            x = total_of_two(plus_one(x))
-            if k % 7 == 0:
-                x = x * 0
+        for _ in range(count // 2):
+            x = total_of_two(plus_one(x)) * 0
         equal(plus_one(x * 0), np.ones(2, np.float32))
         gc.collect()
         assert_no_growth(before, footprint(engine), 5 << 20)

@@ -8,6 +8,7 @@ import ctypes
 import mmap
 import os
 import uuid
+import weakref
 from collections import deque
 
 import numpy as np
@@ -88,18 +89,26 @@ class Arena(Memory):
                 if heap < 1 << 26:
                     raise
         self.heap = Heap(self.regions.heap, heap, self.give_back)
-        self.dropped = deque()  # buffers that nobody refers to; filled at any time, by any thread
+        self.watched = {}  # place -> Watch
+        self.dropped = deque()  # of buffers that are gone; filled at any time, by any thread
 
     def buffer(self, spec):
         """A new buffer. Raises MemoryError if the heap is full."""
-        self.collect()
-        return ArenaBuffer(self, spec, self.heap.take(max(spec.nbytes, 1)))
+        if self.dropped:
+            self.collect()
+        place = self.heap.take(max(spec.nbytes, 1))
+        buffer = ArenaBuffer(self, spec, place)
+        self.watched[place] = watch = Watch(buffer, self.dropped.append)
+        watch.place = place
+        return buffer
 
     def collect(self):
         """Take the memory of dropped buffers back."""
         dropped = self.dropped
         while dropped:
-            self.heap.give(dropped.popleft())
+            place = dropped.popleft().place
+            del self.watched[place]
+            self.heap.give(place)
 
     def reset_control(self, devices):
         """Forget all meetings of these devices, and all calls."""
@@ -155,6 +164,12 @@ def private_memory(address, size):
         raise OSError(ctypes.get_errno(), "tinyjax: a forked process could not keep its arrays")
 
 
+class Watch(weakref.ref):
+    """Tells when a buffer is gone. (`__del__` would do, but Ctrl-C while it runs would get lost.)"""
+
+    __slots__ = ("place",)
+
+
 class ArenaBuffer(Buffer):
     """A piece of the heap. Arrays that look at it keep it alive.
 
@@ -165,9 +180,6 @@ class ArenaBuffer(Buffer):
 
     def __init__(self, arena, spec, place):
         self.arena, self.spec, self.place, self.ticket = arena, spec, place, None
-
-    def __del__(self):
-        self.arena.dropped.append(self.place)
 
     @property
     def __array_interface__(self):

@@ -9,6 +9,7 @@ import contextlib
 import os
 import pickle
 import threading
+import time
 import warnings
 import weakref
 from dataclasses import replace
@@ -37,6 +38,7 @@ from tinyjax.parallel.wire import (
 )
 
 STARTING = 60  # seconds that devices have, more than usual, to start and to compile
+FORK_PATIENCE = 10  # seconds that a fork waits for calls under way
 GRACE = 0.2  # seconds that devices have to say what they wait for, when a call has failed
 
 
@@ -118,6 +120,8 @@ class LocalEngine(Engine):
                     f"pmap of {program.name!r} was called by a callback of a pmapped function, for "
                     "which the devices wait: compute with jit there, or call pmap outside"
                 )
+            if program.number not in self.defined and max(program.devices) >= MOST_DEVICES:
+                raise ValueError(f"the local engine has at most {MOST_DEVICES} devices")
             try:
                 return self.send(program, inputs, outputs)
             except Lost as lost:
@@ -179,8 +183,6 @@ class LocalEngine(Engine):
 
     def define(self, program):
         """Start a program's devices, and make them ready to run it."""
-        if max(program.devices) >= MOST_DEVICES:
-            raise ValueError(f"the local engine has at most {MOST_DEVICES} devices")
         while self.flying:  # so that they are not lost if this fails
             self.hear()
         for device in program.devices:
@@ -232,6 +234,15 @@ class LocalEngine(Engine):
                     self.hear(timeout=0)
                 except Lost as lost:
                     self.give_up_lost(lost)
+
+    def finish_calls(self, seconds):
+        """Wait for all calls under way, but only so long."""
+        end = time.monotonic() + seconds
+        while self.flying and time.monotonic() < end:
+            try:
+                self.hear(max(0, end - time.monotonic()))
+            except Lost as lost:
+                self.give_up_lost(lost)
 
     def hear(self, timeout=None, defining=None):
         """Wait for reports and act on them. defining: the program that devices are defining."""
@@ -424,8 +435,8 @@ def before_fork():
     """Copy what arrays hold: the parent will go on and use the memory again."""
     for engine in list(_engines):
         engine.lock.acquire()
-        while engine.flying and not engine.calling_back:
-            engine.wait_for(next(iter(engine.flying.values())))
+        if not engine.calling_back:
+            engine.finish_calls(FORK_PATIENCE)
         _forking.append((engine, engine.arena.snapshot()))
 
 
@@ -441,6 +452,11 @@ def in_child():
     while _forking:
         engine, contents = _forking.pop()
         arena, processes = engine.arena, engine.processes
+        for ticket in engine.flying.values():
+            name = ticket.program.name
+            ticket.finish(
+                DeviceError(f"pmap of {name!r} was under way when this process was forked")
+            )
         engine.__init__(engine.heap)
         processes.forget()
         arena.detach(contents)
