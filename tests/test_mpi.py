@@ -327,6 +327,17 @@ def test_a_lost_rank_ends_the_job(start, text, which):
     running.ended()
 
 
+def test_shared_memory_has_no_name_that_could_stay(start):
+    running = start(IDLE)
+    for rank in running.ranks():
+        maps = Path(f"/proc/{rank}/maps")  # on Linux
+        lines = maps.read_text().splitlines() if maps.exists() else []
+        named = [x for x in lines if "/dev/shm/" in x and not x.endswith("(deleted)")]
+        assert named == []
+    running.process.kill()
+    running.ended()
+
+
 def test_a_lost_launcher_ends_the_job(start):
     running = start(BUSY)
     running.process.kill()

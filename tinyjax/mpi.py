@@ -8,10 +8,12 @@ docs/distributed.md.
 
 import atexit
 import os
+import re
 import runpy
 import signal
 import sys
 import traceback
+from pathlib import Path
 
 from tinyjax.compiler.threads import cores
 from tinyjax.config import config
@@ -141,12 +143,22 @@ def share_cores():
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
+def drop_names():
+    """Unlink the shared memory of MPICH, which would survive a job that is killed. After the start
+    nobody looks for it by name."""
+    maps = Path("/proc/self/maps")
+    if maps.exists():
+        for name in set(re.findall(r"/dev/shm/mpich_shm_\w+", maps.read_text())):
+            Path(name).unlink(missing_ok=True)
+
+
 def main():
     """Be what this rank is."""
     kind, target, argv = parse(sys.argv[1:])
     share_cores()
     try:
         comm = mpi().COMM_WORLD.Dup()  # a world of our own: the program may use the other
+        drop_names()
     except ImportError as error:
         sys.exit(f"tinyjax.mpi needs mpi4py and an MPI: pip install 'tinyjax[mpi]' ({error})")
     if comm.size == 1:
