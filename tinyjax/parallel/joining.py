@@ -41,30 +41,34 @@ def joined(jaxpr, devices):
 
 
 class Joining:
-    """Goes through programs; reductions wait for others, most bytes of them at a time."""
+    """Goes through programs. A reduction waits for others, most bytes of them at a time; equations
+    that need its result wait behind it."""
 
     def __init__(self, most):
         self.most = most
 
     def program(self, jaxpr):
         """A program joined, programs inside of it, too."""
-        eqns, waiting, results, bytes = [], [], set(), 0
+        eqns, waiting, behind, late, bytes = [], [], [], set(), 0
         for eqn in jaxpr.eqns:
-            key, size = kind(eqn), sum(v.aval.size * v.aval.dtype.itemsize for v in eqn.outvars)
+            key = kind(eqn)
+            size = sum(v.aval.size * v.aval.dtype.itemsize for v in eqn.outvars) if key else 0
             if size > self.most:
-                key = None
-            needed = any(isinstance(v, Var) and v in results for v in eqn.invars)
-            other = key is not None and waiting and key != kind(waiting[0])
-            if needed or other or (key is not None and bytes + size > self.most):
-                eqns += together(waiting)
-                waiting, results, bytes = [], set(), 0
-            if key is None:
-                eqns.append(eqn.replace(params=map_programs(self.program, eqn.params)))
-            else:
+                key, size = None, 0
+            needs = any(isinstance(v, Var) and v in late for v in eqn.invars)
+            other = key and waiting and key != kind(waiting[0])
+            if (key and needs) or other or bytes + size > self.most or eqn.effectful:
+                eqns += [*together(waiting), *behind]
+                waiting, behind, late, bytes, needs = [], [], set(), 0, False
+            if key:
                 waiting.append(eqn)
-                results.update(eqn.outvars)
                 bytes += size
-        return jaxpr.replace(eqns=[*eqns, *together(waiting)])
+            else:
+                eqn = eqn.replace(params=map_programs(self.program, eqn.params))
+                (behind if needs else eqns).append(eqn)
+            if key or needs:
+                late.update(eqn.outvars)
+        return jaxpr.replace(eqns=[*eqns, *together(waiting), *behind])
 
 
 def together(waiting):
