@@ -18,7 +18,7 @@ import numpy as np
 
 from tinyjax.config import config
 from tinyjax.parallel.engine import Buffer, DeviceError, Engine, Spec, Ticket
-from tinyjax.parallel.mpi_link import CANCEL, COMMAND, REPLY, REPORT, Link, wait_until
+from tinyjax.parallel.mpi_link import CANCEL, COMMAND, REPLY, REPORT, Link, answer_tag, wait_until
 
 MANY = 32  # calls under way; who sends off more than this waits, since all need memory for results
 MUCH = 1 << 28  # bytes under way to the devices; who puts more than this waits
@@ -83,8 +83,8 @@ class Guard:
         self.depth, self.interrupted = 0, False  # of the main thread
 
     def __enter__(self):
-        self.lock.acquire()
         self.depth += threading.current_thread() is threading.main_thread()
+        self.lock.acquire()
 
     def __exit__(self, *exception):
         self.lock.release()
@@ -175,12 +175,12 @@ class MPIEngine(Engine):
             raise buffer.error
         spec = buffer.spec
         out = np.empty(spec.whole, spec.dtype)
-        requests = []
+        requests, tag = [], answer_tag(buffer.number)
         with self.guard:
-            for row, holders in zip(out.reshape(len(spec.parts), -1), spec.parts):
+            for row, (holder, *_) in zip(out.reshape(len(spec.parts), -1), spec.parts):
                 if row.nbytes:
-                    self.tell(holders[0], "get", buffer.number)
-                    requests.append(self.link.receive_array(row, holders[0] + 1))
+                    self.tell(holder, "get", buffer.number)
+                    requests.append(self.link.receive_array(row, holder + 1, tag))
 
         def arrived():
             self.pump()
@@ -279,9 +279,11 @@ class MPIEngine(Engine):
         self.stuck.pop(device, None)
 
     def on_question(self, device, ticket, question, number, arrays):
-        """Run a callback for a device."""
+        """Run a callback for a device; not if the call has been given up."""
         answer = None
         try:
+            if ticket.error is not None:
+                return
             with self.guard.open():
                 results = ticket.program.callbacks[number](*arrays)
                 answer = [np.asarray(out) for out in results]

@@ -70,6 +70,11 @@ def message_of(array):
 COMMAND, CANCEL, REPORT, REPLY, ARRAY, HELLO = range(6)  # tags: what kind of message this is
 
 
+def answer_tag(key):
+    """The tag of an array that was asked for: devices need not answer in the order of questions."""
+    return 100 + key % 30_000  # MPI promises tags up to 32,767
+
+
 class Link:
     """One rank's connection to the others."""
 
@@ -81,10 +86,10 @@ class Link:
         """Send any object that can be pickled."""
         self.sending.append((self.comm.isend(thing, rank, tag), None))
 
-    def send_array(self, array, rank):
+    def send_array(self, array, rank, tag=ARRAY):
         """Send the contents of a contiguous array, which must not change from now on."""
         if array.nbytes:
-            self.sending.append((self.comm.Isend(message_of(array), rank, ARRAY), array))
+            self.sending.append((self.comm.Isend(message_of(array), rank, tag), array))
 
     def receive(self, tag, rank=None):
         """(rank, object) if a message has come; None if not."""
@@ -93,9 +98,9 @@ class Link:
         message = self.comm.improbe(source, tag, status)
         return None if message is None else (status.source, message.recv())
 
-    def receive_array(self, array, rank):
+    def receive_array(self, array, rank, tag=ARRAY):
         """MPI's request for the contents of a contiguous array; None if there are none."""
-        return self.comm.Irecv(message_of(array), rank, ARRAY) if array.nbytes else None
+        return self.comm.Irecv(message_of(array), rank, tag) if array.nbytes else None
 
     def sent(self):
         """Whether everything has left. Looking also helps it to leave."""

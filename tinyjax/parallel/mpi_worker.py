@@ -22,6 +22,7 @@ from tinyjax.parallel.mpi_link import (
     REPLY,
     REPORT,
     Link,
+    answer_tag,
     wait_until,
 )
 from tinyjax.parallel.running import DeviceProgram
@@ -99,7 +100,8 @@ class Worker:
 
     def get(self, key):
         """Send an array."""
-        self.link.send_array(np.asarray(self.arrays[key], order="C"), CONTROLLER)
+        array = np.asarray(self.arrays[key], order="C")
+        self.link.send_array(array, CONTROLLER, answer_tag(key))
         wait_until(self.link.sent)
 
     def free(self, keys):
