@@ -10,6 +10,7 @@ Values are compared with NumPy's, and with those of vmap, which other tests comp
 
 import functools
 import sys
+import threading
 import time
 import traceback
 
@@ -394,6 +395,29 @@ def many_programs_and_many_arrays():
     for k in range(30):
         x = data(100 * k + 1, seed=k)
         equal(jax.pmap(lambda x, k=k: x + k)(x), x + np.float32(k))
+
+
+@check
+def calls_from_several_threads():
+    f = jax.pmap(lambda x: x + lax.psum(x, "i"), axis_name="i")
+    g = jax.pmap(lambda x: lax.all_gather(x, "i")[0] * x, axis_name="i")
+    wrong = []
+
+    def work(seed):
+        x = data(50, seed=seed)
+        for _ in range(20):
+            a, b = np.asarray(f(x)), np.asarray(g(f(x)))
+            total = x + in_order(np.add, x)
+            if not np.array_equal(a, total) or not np.array_equal(b, total[0] * total):
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    assert not wrong
 
 
 # ---- callbacks and errors ------------------------------------------------------------------------
