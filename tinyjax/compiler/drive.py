@@ -18,7 +18,7 @@ from tinyjax.compiler.kernel import Kernel, Namer, anonymous
 from tinyjax.compiler.kernel import Scratch as ScratchOperand
 from tinyjax.compiler.keys import is_key, to_keys, to_words
 from tinyjax.compiler.passes import prepare
-from tinyjax.compiler.threads import COUNT, pieces, run_all
+from tinyjax.compiler.threads import pieces, planned, run_all
 from tinyjax.compiler.words import COSTLY
 from tinyjax.core import Literal
 from tinyjax.dtypes import bfloat16
@@ -107,8 +107,9 @@ class Driver:
         self.kernels.append(kernel)
         for v in exported:
             self.allocate(v)
-        parallel = kernel.parts is not None and COUNT > 1 and work(items) >= WORTH_THREADS
-        if parallel and kernel.parts >= COUNT:
+        threads = planned()
+        parallel = kernel.parts is not None and threads > 1 and work(items) >= WORTH_THREADS
+        if parallel and kernel.parts >= threads:
             self.call_in_parts(kernel)
         else:
             self.call(kernel)
@@ -312,7 +313,7 @@ def segments(items):
     """Consecutive items that make a kernel, and call-outs: (number of the first item, items)."""
     found, current, start, count, last_alone = [], [], 0, 0, False
     for at, item in enumerate(items):
-        alone = type(item) is CallOut or COUNT > 1 and work([item]) >= WORTH_THREADS
+        alone = type(item) is CallOut or planned() > 1 and work([item]) >= WORTH_THREADS
         if current and (alone or last_alone or count + len(item.eqns) > MAX_EQUATIONS):
             found.append((start, current))
             current, count = [], 0

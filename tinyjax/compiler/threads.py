@@ -4,10 +4,12 @@ Kernels and NumPy's products release the GIL, so parts run at the same time. The
 and does not wait for a helper that has not even begun: on a busy machine it just does all parts.
 """
 
+import contextlib
 import itertools
 import os
 import queue
 import threading
+from contextvars import ContextVar
 
 
 def cores():
@@ -20,6 +22,19 @@ def cores():
 
 # Devices of pmap share the cores: their processes are told how many threads each may have.
 COUNT = min(cores(), 8, int(os.environ.get("TINYJAX_THREADS", "8")))
+
+_planned = ContextVar("threads", default=COUNT)
+planned = _planned.get  # how many threads a program that is compiled now will have
+
+
+@contextlib.contextmanager
+def planning(count):
+    """Compile programs for a process that has so many threads."""
+    token = _planned.set(count)
+    try:
+        yield
+    finally:
+        _planned.reset(token)
 
 
 class Job:
