@@ -198,9 +198,14 @@ class Processes:
             self.supervisor = None
 
 
+def threads_each(devices):
+    """How many threads each device may use."""
+    return max(1, cores() // devices)
+
+
 def environment(devices):
     """Environment variables of the processes: where modules are, and how many threads to use."""
-    count = str(max(1, cores() // devices))
+    count = str(threads_each(devices))
     found = {f"{name}_NUM_THREADS": count for name in THREADS[:4]}
     found |= {"VECLIB_MAXIMUM_THREADS": count, "TINYJAX_THREADS": count}
     folders = [os.path.abspath(p) for p in sys.path]
