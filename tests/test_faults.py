@@ -226,6 +226,18 @@ def test_calls_behind_a_lost_one_say_so(engine):
     equal(plus_one(jnp.arange(3.0)), np.array([1, 2, 3], np.float32))
 
 
+def test_a_failed_array_disturbs_no_other_calls(engine):
+    y = endless(jnp.arange(3.0))
+    kill(engine)
+    with pytest.raises(DeviceError, match=LOST):
+        y.block_until_ready()
+    assert_right()
+    x = plus_one(jnp.arange(3.0))
+    with pytest.raises(DeviceError, match=LOST):
+        plus_one(y)
+    equal(x, np.array([1, 2, 3], np.float32))
+
+
 # ---- no answer -----------------------------------------------------------------------------------
 
 
@@ -427,7 +439,7 @@ def mismatched(text):
 def test_mismatched_collectives(engine, text, words):
     with pytest.raises(DeviceError, match="do not run the same collectives") as caught:
         compute(engine, mismatched(text), np.zeros((3, 5)))
-    assert any(all(w in str(caught.value) for w in some) for some in (words, words[1:], words[:1]))
+    assert sum(w in str(caught.value) for w in words) >= 2
 
 
 def test_a_device_that_leaves_a_collective_out(engine):

@@ -384,7 +384,7 @@ def test_exchanges_of_rows_columns_and_all(engine):
 
 
 def test_groups_that_meet_more_often_than_others(engine):
-    """Each device may be in a group of its own speed: what it tells one group is not overwritten."""
+    """What a device tells one group is not overwritten when another group is faster."""
     text = """[device.allreduce('add', x, (0, 1)) if device.position < 2 else x for n in range(
         50 if device.position < 2 else 1)][-1] + device.allreduce('add', x, (0, 1, 2))"""
     for shape in ((5,), (30_000,)):

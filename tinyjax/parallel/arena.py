@@ -66,7 +66,8 @@ class Memory:
         first = -(-place // mmap.PAGESIZE) * mmap.PAGESIZE
         last = (place + size) // mmap.PAGESIZE * mmap.PAGESIZE
         if last > first and hasattr(mmap, "MADV_REMOVE"):
-            self.map.madvise(mmap.MADV_REMOVE, first, last - first)
+            with contextlib.suppress(OSError):  # not on every system
+                self.map.madvise(mmap.MADV_REMOVE, first, last - first)
 
 
 # ---- the controller's side -----------------------------------------------------------------------
@@ -165,7 +166,7 @@ def private_memory(address, size):
 
 
 class Watch(weakref.ref):
-    """Tells when a buffer is gone. (`__del__` would do, but Ctrl-C while it runs would get lost.)"""
+    """Tells when a buffer is gone. (Not by `__del__`: Ctrl-C while that runs would get lost.)"""
 
     __slots__ = ("place",)
 

@@ -1,9 +1,9 @@
 """How devices wait for one another: a few functions in LLVM IR, called without Python's lock.
 
-When two devices meet, each adds one to the count that it shows the other, and waits until the other
-has done so as well. No one else writes these cells, so loads and stores are all it takes. Beside the
-count stands what the device came for (its print): two that do not match are an error at once,
-instead of a wrong result or a wait for ever.
+When two devices meet, each adds one to the count that it shows the other, and waits until the
+other has done so as well. No one else writes these cells, so loads and stores are all it takes.
+Beside the count stands what the device came for (its print): two that do not match are an error at
+once, instead of a wrong result or a wait for ever.
 
 A device is at most one meeting ahead of a peer. That is why two places, used in turn, are enough.
 """
@@ -15,8 +15,19 @@ from typing import NamedTuple
 
 from tinyjax.compiler.backend import stored_or_compiled
 from tinyjax.compiler.cache import key
-from tinyjax.parallel.cells import ABORT, COUNT, PAIR, PAIRS, PLACE, PRINT, SEEN, USED
-from tinyjax.parallel.cells import MOST_DEVICES, SMALL, WORD
+from tinyjax.parallel.cells import (
+    ABORT,
+    COUNT,
+    MOST_DEVICES,
+    PAIR,
+    PAIRS,
+    PLACE,
+    PRINT,
+    SEEN,
+    SMALL,
+    USED,
+    WORD,
+)
 
 OK, ABORTED, MISMATCH = 0, 1, 2  # what waiting returns; a mismatch: 2 + 256 times the peer
 

@@ -1,8 +1,9 @@
 """A device of the local engine, as its programs see it: exchanges through the shared memory.
 
-Small operands (a whole exchange is one call of `barrier.py`): each device copies its own into a slot,
-and when all have met, copies those of all, and computes what it needs. Of large operands, each
-device reduces a slice. Either way sums run in the order of the members, so all get the same bits.
+Small operands (a whole exchange is one call of `barrier.py`): each device copies its own into a
+slot, and when all have met, copies those of all, and computes what it needs. Of large operands,
+each device reduces a slice. Either way sums run in the order of the members, so all get
+the same bits.
 
 A device has two slots of each kind and takes them in turn, so that it may go on while its peers
 still read; before it uses a slot again it makes sure that they have.

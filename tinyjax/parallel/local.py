@@ -1,13 +1,14 @@
 """The local engine: devices are processes of this machine, and the user's process controls them.
 
-Buffers lie in memory that all of them share (`arena.py`). A call is a few words, written to the pipe
-of each device; the last device to end it writes one report. When anything goes wrong, all devices
-are ended, so that nobody writes to the memory any more, and the next call starts them again.
+Buffers lie in memory that all of them share (`arena.py`). A call is a few words, written to the
+pipe of each device; the last device to end it writes one report. When anything goes wrong, all
+devices are ended, so that nobody writes to the memory any more, and the next call starts them.
 """
 
 import contextlib
 import os
 import pickle
+import sys
 import threading
 import time
 import warnings
@@ -16,11 +17,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from tinyjax.compiler import cache
+from tinyjax.compiler.threads import planning
 from tinyjax.config import current_flags
 from tinyjax.parallel.arena import Arena
 from tinyjax.parallel.cells import ABORT, CALLS_AT_ONCE, MESSAGE, MOST_DEVICES
 from tinyjax.parallel.engine import DeviceError, Engine, Spec, Ticket
-from tinyjax.parallel.processes import Lost, Processes
+from tinyjax.parallel.processes import Lost, Processes, threads_each
+from tinyjax.parallel.running import DeviceProgram
 from tinyjax.parallel.wire import (
     CALL,
     CALLBACK,
@@ -39,7 +43,8 @@ from tinyjax.parallel.wire import (
 
 STARTING = 60  # seconds that devices have, more than usual, to start and to compile
 FORK_PATIENCE = 10  # seconds that a fork waits for calls under way
-GRACE = 0.2  # seconds that devices have to say what they wait for, when a call has failed
+GRACE = 0.2  # seconds that devices have to say what they wait for, after a call took too long
+MISMATCH_GRACE = 2.0  # and when there is one that has the wrong collective
 
 
 class LocalTicket(Ticket):
@@ -81,7 +86,8 @@ class LocalEngine(Engine):
         self.number = 0  # of the last call
         self.flying = {}  # number -> ticket of calls under way, oldest first
         self.defined = set()  # numbers of programs that their devices know
-        self.forgotten = []  # numbers of programs that nobody refers to any more
+        self.watched = set()  # numbers of programs that have been defined since they were made
+        self.forgotten = []  # and of those that nobody refers to any more
         self.answers = set()  # devices that have defined the program being defined
         self.trouble = None  # why the last definition failed
         self.calling_back = False
@@ -122,12 +128,15 @@ class LocalEngine(Engine):
                 )
             if program.number not in self.defined and max(program.devices) >= MOST_DEVICES:
                 raise ValueError(f"the local engine has at most {MOST_DEVICES} devices")
+            for buffer in inputs:
+                if buffer.ticket is not None and buffer.ticket.error is not None:
+                    raise buffer.ticket.error
             try:
                 return self.send(program, inputs, outputs)
             except Lost as lost:
                 raise self.give_up_lost(lost) from None
-            except BaseException:
-                self.give_up("the call was interrupted")
+            except BaseException as error:
+                self.give_up(f"{type(error).__name__} in the meantime")
                 raise
 
     def send(self, program, inputs, outputs):
@@ -188,25 +197,27 @@ class LocalEngine(Engine):
         for device in program.devices:
             if device not in self.processes.pipes:
                 self.processes.start(device)
-        buffer = self.store(pickle.dumps(replace(program, callbacks=()), protocol=5))
+        buffer = self.store(pickle.dumps((sys.path, replace(program, callbacks=())), protocol=5))
         data = command(DEFINE, program.number, 0, self.stored(buffer))
-        first, *others = program.devices  # the first compiles, the others find it in the cache
+        compile_here(program)  # while the devices start
         self.answers.clear()
-        for group in [first], others:
-            for device in group:
-                self.processes.send(device, data)
-            while not self.answers.issuperset(group):
-                self.hear(defining=program)
-                if self.trouble is not None:
-                    trouble, self.trouble = self.trouble, None
-                    raise trouble
+        for device in program.devices:
+            self.processes.send(device, data)
+        while not self.answers.issuperset(program.devices):
+            self.hear(defining=program)
+            if self.trouble is not None:
+                trouble, self.trouble = self.trouble, None
+                raise trouble
         self.defined.add(program.number)
-        weakref.finalize(program, self.forgotten.append, program.number).atexit = False
+        if program.number not in self.watched:
+            self.watched.add(program.number)
+            weakref.finalize(program, self.forgotten.append, program.number).atexit = False
 
     def forget(self):
         """Have the devices forget programs that nobody refers to any more."""
         while self.forgotten:
             number = self.forgotten.pop()
+            self.watched.discard(number)
             if number in self.defined:
                 self.defined.discard(number)
                 for device in self.processes.pipes:
@@ -217,32 +228,31 @@ class LocalEngine(Engine):
     def wait_for(self, ticket):
         """Listen until a call has ended."""
         with self.lock:
-            try:
-                while ticket.pending:
-                    self.hear()
-            except Lost as lost:
-                self.give_up_lost(lost)
-            except BaseException:
-                self.give_up("the call was interrupted")
-                raise
+            self.listen(lambda: not ticket.pending)
 
     def look(self):
         """Hear what has been reported already."""
         with self.lock:
-            if self.flying:
-                try:
-                    self.hear(timeout=0)
-                except Lost as lost:
-                    self.give_up_lost(lost)
+            self.listen(lambda: True, timeout=0)
 
     def finish_calls(self, seconds):
         """Wait for all calls under way, but only so long."""
         end = time.monotonic() + seconds
         while self.flying and time.monotonic() < end:
-            try:
-                self.hear(max(0, end - time.monotonic()))
-            except Lost as lost:
-                self.give_up_lost(lost)
+            self.listen(lambda: True, max(0, end - time.monotonic()))
+
+    def listen(self, enough, timeout=None):
+        """Hear reports until it is enough; at least once, if calls are under way."""
+        try:
+            while self.flying:
+                self.hear(timeout)
+                if enough():
+                    break
+        except Lost as lost:
+            self.give_up_lost(lost)
+        except BaseException as error:
+            self.give_up(f"{type(error).__name__} in the meantime")
+            raise
 
     def hear(self, timeout=None, defining=None):
         """Wait for reports and act on them. defining: the program that devices are defining."""
@@ -250,12 +260,15 @@ class LocalEngine(Engine):
         if defining is not None:
             limit += STARTING
         reports = self.processes.listen(limit)
-        for kind, device, number, size in reports:
-            if number not in self.flying and kind != DEFINED and defining is None:
-                return  # all has been given up
+        for kind, _, number, _ in reports:
             if kind == DONE:
                 self.flying.pop(number).finish()
-            elif kind == DEFINED:
+        for kind, device, number, size in reports:
+            if kind == DONE:
+                continue
+            if number not in self.flying and defining is None:
+                return  # all has been given up
+            if kind == DEFINED:
                 self.answers.add(device)
                 for text in self.message(device, size) if device == defining.devices[0] else ():
                     warnings.warn(text, RuntimeWarning, stacklevel=7)
@@ -335,7 +348,7 @@ class LocalEngine(Engine):
 
     def stuck(self, number, waiting):
         """Some devices wait in a collective to which others do not come."""
-        self.abort(number, waiting)
+        self.abort(number, waiting, MISMATCH_GRACE)
         program = self.flying[number].program
         error = DeviceError(
             f"the devices of pmap of {program.name!r} do not run the same collectives: "
@@ -344,16 +357,18 @@ class LocalEngine(Engine):
         )
         self.give_up(str(error), {number: error})
 
-    def abort(self, number, waiting):
+    def abort(self, number, waiting, seconds):
         """Have devices that wait in a collective say so: {device: (what, peer)} gets larger."""
         self.arena.bytes[ABORT] = 1
         with contextlib.suppress(Lost):
             while len(waiting) < len(self.flying[number].program.devices):
-                reports = self.processes.listen(GRACE)
+                reports = self.processes.listen(seconds)
                 if not reports:
                     break
-                for kind, device, _, size in reports:
-                    if kind not in (DONE, DEFINED, CALLBACK, FAILED):
+                for kind, device, ended, size in reports:
+                    if kind == DONE:
+                        self.flying.pop(ended).finish()
+                    elif kind not in (CALLBACK, FAILED):
                         waiting.setdefault(device, self.message(device, size))
 
     def late(self, limit, defining):
@@ -364,7 +379,7 @@ class LocalEngine(Engine):
         else:
             number = next(iter(self.flying))
             program, waiting = self.flying[number].program, {}
-            self.abort(number, waiting)
+            self.abort(number, waiting, GRACE)
             silent = {d for d in program.devices if self.arena.ended(d) < number} - set(waiting)
         texts = [f"{names(sorted(silent))} did not answer for {limit} s"] if silent else []
         texts += [whereabouts(waiting)] if waiting else []
@@ -383,6 +398,17 @@ class LocalEngine(Engine):
             self.give_up("the engine was closed")
             if self.processes is not None:
                 self.processes.close()
+
+
+def compile_here(program):
+    """Bring a program's kernels into the cache on disk, where devices find them: Numba, which takes
+    long to load, is then needed in this process only."""
+    if cache.folder() is None:
+        return
+    with planning(threads_each(current_flags().num_devices)), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with contextlib.suppress(Exception):  # then it fails on the devices, too, and they tell
+            DeviceProgram(program, 0).prepare()
 
 
 def unfinished(ticket, buffer, program):

@@ -38,14 +38,12 @@ class Supervisor:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         self.selector.register(self.link, selectors.EVENT_READ, self.order)
         self.selector.register(self.bell, selectors.EVENT_READ, self.reap)
-        if hasattr(os, "pidfd_open"):  # a fork of the controller may hold our link open
-            try:
-                descriptor = os.pidfd_open(self.parent)
-            except OSError:
-                self.leave()
+        with contextlib.suppress(OSError, AttributeError):  # not on every system
+            # A fork of the controller may hold our link open when it has ended.
+            descriptor = os.pidfd_open(self.parent)
             self.selector.register(descriptor, selectors.EVENT_READ, self.leave)
         while True:
-            for key, _ in self.selector.select(timeout=5):
+            for key, _ in self.selector.select(timeout=0.5):
                 key.data()
             if os.getppid() != self.parent:
                 self.leave()

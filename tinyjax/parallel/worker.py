@@ -104,7 +104,8 @@ class Worker:
 
     def define(self, number, payload):
         """Make a program ready to run."""
-        program = pickle.loads(self.stored(payload))
+        path, program = pickle.loads(self.stored(payload))
+        sys.path[:] = path  # the user may have changed it
         self.most = max(self.most, *[d + 1 for d in program.devices])
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
