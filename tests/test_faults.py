@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import traceback
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -564,6 +565,20 @@ def test_a_fork_keeps_its_arrays_and_has_devices_of_its_own(engine):
     assert set(engine.processes.pids.values()) == theirs
     os.close(read)
     os.close(write)
+
+
+def test_a_fork_does_not_hold_on_to_the_memory(engine):
+    x = plus_one(jnp.arange(3.0))
+
+    def child():
+        equal(x, np.array([1, 2, 3], np.float32))
+        found = Path("/proc/self/maps").read_text()
+        for file in Path("/proc/self/fd").iterdir():
+            with contextlib.suppress(OSError):
+                found += os.readlink(file)
+        return "memfd:tinyjax" not in found
+
+    assert succeeded(in_child(child))
 
 
 def test_a_fork_that_does_not_care(engine):

@@ -276,6 +276,25 @@ def test_programs_that_nobody_has_are_forgotten(engine):
         assert number not in engine.defined
 
 
+def test_forgetting_what_only_some_devices_know(engine):
+    equal(pmap(lambda x: x * 2)(jnp.arange(3)), np.arange(3, dtype=np.int32) * 2)
+    program = asking("x + 1", np.zeros(2))  # two of the three
+    compute(engine, program, np.zeros((2, 2)))
+    del program
+    for _ in range(3):
+        equal(pmap(lambda x: x * 2)(jnp.arange(3)), np.arange(3, dtype=np.int32) * 2)
+
+
+def test_modules_that_the_user_has_found_since(engine, tmp_path, monkeypatch):
+    compute(engine, asking("x + 1", np.zeros(2)), np.zeros((2, 2)))  # the devices run
+    (tmp_path / "found_later.py").write_text("five = 5\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    [found] = compute(
+        engine, asking("x + __import__('found_later').five", np.zeros(1)), np.ones((2, 1))
+    )
+    equal(found, np.full((2, 1), 6.0))
+
+
 def test_a_program_that_cannot_be_compiled_warns_once(engine):
     with pytest.warns(RuntimeWarning) as caught:
         program = asking("x", np.zeros(2))

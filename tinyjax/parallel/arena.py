@@ -77,7 +77,7 @@ class Arena(Memory):
     """The memory as the controller has it: it decides what lies where in the heap."""
 
     def __init__(self, heap=None):
-        heap = heap or heap_size()
+        heap = (heap or heap_size()) >> 20 << 20
         while True:
             self.fd = None
             try:
@@ -87,8 +87,11 @@ class Arena(Memory):
             except OSError:  # the system and `ulimit` may set limits: less will do
                 self.close()
                 heap //= 2
-                if heap < 1 << 26:
-                    raise
+                if heap < 1 << 24:
+                    raise MemoryError(
+                        "devices need a few gigabytes of addresses (not of memory): the system "
+                        "does not give them. Is there a limit, as `ulimit -v` shows?"
+                    ) from None
         self.heap = Heap(self.regions.heap, heap, self.give_back)
         self.watched = {}  # place -> Watch
         self.dropped = deque()  # of buffers that are gone; filled at any time, by any thread
@@ -141,28 +144,43 @@ class Arena(Memory):
 
     def detach(self, contents):
         """In a forked child: put memory of our own at the same addresses, with these contents."""
+        replace_descriptors(self.fd)
         self.close()
         self.heap.give_back = lambda place, size: None
-        size = self.heap.frontier() - self.regions.heap
-        if size:
-            private_memory(
-                self.address + self.regions.heap, -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
-            )
+        private_memory(self.address, self.regions.total, PROT_NONE)
+        used = -(-self.heap.frontier() // mmap.PAGESIZE) * mmap.PAGESIZE - self.regions.heap
+        if used:
+            both = mmap.PROT_READ | mmap.PROT_WRITE
+            private_memory(self.address + self.regions.heap, used, both)
         for place, content in contents:
             self.bytes[place : place + content.size] = content
 
 
-def private_memory(address, size):
+PROT_NONE = 0  # what Python's mmap module does not name
+MAP_FIXED = 0x10
+
+
+def private_memory(address, size, protection):
     """Replace what is mapped at an address by new memory of this process alone."""
-    fixed = 0x10  # MAP_FIXED; Python's mmap module does not have it
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANON | fixed
     library = ctypes.CDLL(None, use_errno=True)
     library.mmap.restype = ctypes.c_void_p
     kinds = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
     library.mmap.argtypes = kinds
-    protection = mmap.PROT_READ | mmap.PROT_WRITE
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANON | MAP_FIXED
     if library.mmap(address, size, protection, flags, -1, 0) != address:
         raise OSError(ctypes.get_errno(), "tinyjax: a forked process could not keep its arrays")
+
+
+def replace_descriptors(fd):
+    """Have all descriptors of a file lead nowhere. (Python's mmap has one, too, and will close it:
+    its number must stay taken.)"""
+    file = os.fstat(fd)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for name in os.listdir("/dev/fd"):
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.fstat(int(name)), file):
+                os.dup2(nowhere, int(name), inheritable=False)
+    os.close(nowhere)
 
 
 class Watch(weakref.ref):

@@ -139,7 +139,7 @@ aborted:
   ret i64 {ABORTED}
 }}
 
-define i64 @tinyjax_count(ptr %cell) {{
+define i64 @tinyjax_add_one(ptr %cell) {{
   %before = atomicrmw add ptr %cell, i64 1 seq_cst
   ret i64 %before
 }}
@@ -361,7 +361,7 @@ class Atomics(NamedTuple):
     seen: object  # say that this device has read what the members brought
     swap: object  # settle, copy the operand into a slot, meet, copy all operands, seen
     until: object  # (cell, value, abort flag, spins): wait until a cell is that large
-    count: object  # (cell): add one -> what it was before
+    add_one: object  # (cell): add one -> what it was before
     set: object  # (cell, value)
 
 

@@ -157,7 +157,7 @@ class Worker:
             device.meet_at_end()
         self.ended[0] = number
         counter = self.memory.address + cell(number)
-        if self.atomics.count(counter + COUNTED) == own.count - 1:
+        if self.atomics.add_one(counter + COUNTED) == own.count - 1:
             device.finish()
             self.atomics.set(counter + COUNTED, 0)
             self.atomics.set(counter + FINISHED, number)
