@@ -454,6 +454,11 @@ def test_scripts_without_a_guard_and_from_stdin(tmp_path, start, stdin):
     assert out == "[18 18 18 18]\n[ 0  2  4  6  8 10 12 14]\n"
 
 
+def test_a_limit_of_addresses():
+    limit = "import resource\nresource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))"
+    assert run_script(limit + SCRIPT, stdin=True).endswith("[ 0  2  4  6  8 10 12 14]\n")
+
+
 def test_import_starts_nothing():
     code = """
 import os, sys, tinyjax, tinyjax.parallel.local

@@ -44,10 +44,10 @@ def heap_size():
 
 
 class Memory:
-    """The shared memory as one process sees it. fd: of the memory; heap: the size of that."""
+    """The shared memory as one process sees it. fd: its descriptor."""
 
-    def __init__(self, fd, heap):
-        self.regions = Regions(heap)
+    def __init__(self, fd, regions):
+        self.regions = regions
         self.map = mmap.mmap(fd, self.regions.total)
         self.bytes = np.frombuffer(self.map, np.uint8)
         self.address = self.bytes.__array_interface__["data"][0]
@@ -78,16 +78,18 @@ class Arena(Memory):
 
     def __init__(self, heap=None):
         heap = (heap or heap_size()) >> 20 << 20
+        regions = Regions(heap, min(heap, max(heap >> 23 << 20, 1 << 32)))
         while True:
             self.fd = None
             try:
-                self.fd = nameless_memory(Regions(heap).total)
-                super().__init__(self.fd, heap)
+                self.fd = nameless_memory(regions.total)
+                super().__init__(self.fd, regions)
                 break
             except OSError:  # the system and `ulimit` may set limits: less will do
                 self.close()
-                heap //= 2
-                if heap < 1 << 24:
+                heap = heap >> 21 << 20
+                regions = Regions(heap, max(heap >> 26 << 20, 1 << 20))
+                if heap < 1 << 26:
                     raise MemoryError(
                         "devices need a few gigabytes of addresses (not of memory): the system "
                         "does not give them. Is there a limit, as `ulimit -v` shows?"

@@ -52,10 +52,10 @@ MESSAGE = 1 << 22  # what goes to the controller
 
 
 class Regions:
-    """The devices' regions in an arena whose heap has this size."""
+    """The devices' regions. heap, slot: bytes of the heap, of a large slot and of a message."""
 
-    def __init__(self, heap):
-        self.slot = min(heap, max(heap // 8, 1 << 32))  # bytes of a large slot, and of a message
+    def __init__(self, heap, slot):
+        self.sizes, self.slot = (heap, slot), slot
         self.size = MESSAGE + 3 * self.slot
         self.heap = CONTROL + MOST_DEVICES * self.size  # where the heap begins
         self.total = self.heap + heap

@@ -144,7 +144,7 @@ class LocalEngine(Engine):
         arena = self.memory()
         while len(self.flying) >= CALLS_AT_ONCE or (program.callbacks and self.flying):
             self.hear()  # a callback may fail: let others end before
-        if self.forgotten:
+        if self.forgotten and not self.flying:
             self.forget()
         if program.number not in self.defined:
             self.define(program)
@@ -215,7 +215,7 @@ class LocalEngine(Engine):
 
     def forget(self):
         """Have the devices forget programs that nobody refers to any more."""
-        while self.forgotten:
+        for _ in range(min(len(self.forgotten), 500)):  # they must fit into a pipe
             number = self.forgotten.pop()
             self.watched.discard(number)
             if number in self.defined:

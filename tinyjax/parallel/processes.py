@@ -45,7 +45,8 @@ class Processes:
         self.ready = False
         self.reports, write = os.pipe()
         flags = current_flags()
-        numbers = theirs.fileno(), self.arena.fd, write, self.arena.heap.size, os.getpid()
+        regions = self.arena.regions
+        numbers = theirs.fileno(), self.arena.fd, write, *regions.sizes, os.getpid()
         arguments = [sys.executable, "-P", "-m", "tinyjax.parallel.supervisor"]
         try:
             self.supervisor = subprocess.Popen(
@@ -135,12 +136,17 @@ class Processes:
 
     # ---- ending ---------------------------------------------------------------------------------
 
-    def kill(self):
-        """End all devices; return when they are gone and write to the memory no more."""
+    def close_pipes(self):
+        """Close the pipes of all devices."""
         for pipe in self.pipes.values():
-            os.close(pipe)
+            with contextlib.suppress(OSError):  # the user may have closed all files
+                os.close(pipe)
         self.pipes.clear()
         self.pids.clear()
+
+    def kill(self):
+        """End all devices; return when they are gone and write to the memory no more."""
+        self.close_pipes()
         if self.supervisor is None:
             return
         if not self.ready:
@@ -164,10 +170,7 @@ class Processes:
 
     def close(self):
         """End the supervisor, and with it all devices."""
-        for pipe in self.pipes.values():
-            os.close(pipe)
-        self.pipes.clear()
-        self.pids.clear()
+        self.close_pipes()
         if self.supervisor is None:
             return
         supervisor, self.supervisor = self.supervisor, None
@@ -183,14 +186,11 @@ class Processes:
             while select.select([self.reports], [], [], PATIENCE)[0]:
                 if not os.read(self.reports, 1 << 16):
                     break  # nobody is left who could write to the memory, either
-        os.close(self.reports)
+            os.close(self.reports)
 
     def forget(self):
         """In a forked child: these processes are the parent's."""
-        for pipe in self.pipes.values():
-            os.close(pipe)
-        self.pipes.clear()
-        self.pids.clear()
+        self.close_pipes()
         if self.supervisor is not None:
             self.link.close()
             os.close(self.reports)

@@ -20,9 +20,9 @@ from tinyjax.parallel.wire import EXITED, KILL, KILLED, ORDER, REFUSED, START, S
 class Supervisor:
     """Its children, and what it is asked to do."""
 
-    def __init__(self, link, memory, reports, heap, method, parent):
+    def __init__(self, link, memory, reports, sizes, method, parent):
         self.link = socket.socket(fileno=link)
-        self.shared = memory, reports, heap
+        self.shared = memory, reports, *sizes
         self.method, self.parent = method, parent
         self.children = {}  # pid -> device
         self.selector = selectors.DefaultSelector()
@@ -88,10 +88,9 @@ class Supervisor:
 
     def start(self, device, commands, cores):
         """Start a device's process -> its pid."""
-        memory, reports, heap = self.shared
-        numbers = device, commands, memory, reports, heap, cores, os.getpid()
+        numbers = device, commands, *self.shared, cores, os.getpid()
         if self.method == "spawn":
-            for descriptor in (commands, memory, reports):
+            for descriptor in (commands, *self.shared[:2]):
                 os.set_inheritable(descriptor, True)
             module = "tinyjax.parallel.worker"
             arguments = [sys.executable, "-P", "-m", module, *map(str, numbers)]
@@ -137,13 +136,13 @@ class Supervisor:
 
 def main():
     """Set the process up, then serve."""
-    link, memory, reports, heap, parent = map(int, sys.argv[1:6])
+    link, memory, reports, *sizes, parent = map(int, sys.argv[1:7])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if sys.argv[6] == "fork":
+    if sys.argv[7] == "fork":
         barrier.atomics()  # loaded once for all
         gc.collect()
         gc.freeze()  # keeps collections in the children off the shared pages
-    Supervisor(link, memory, reports, heap, sys.argv[6], parent).run()
+    Supervisor(link, memory, reports, sizes, sys.argv[7], parent).run()
 
 
 if __name__ == "__main__":

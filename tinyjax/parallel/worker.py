@@ -31,6 +31,7 @@ from tinyjax.parallel.cells import (
     SEEN,
     USED,
     WORD,
+    Regions,
     cell,
     pairs,
 )
@@ -62,9 +63,9 @@ class Worker:
     device: its number. commands, reports: pipes from and to the controller. cores: of the machine.
     """
 
-    def __init__(self, device, commands, memory, reports, heap, cores):
+    def __init__(self, device, commands, memory, reports, regions, cores):
         self.device, self.reports, self.cores = device, reports, cores
-        self.memory = Memory(memory, heap)
+        self.memory = Memory(memory, regions)
         os.close(memory)
         self.commands = Commands(commands)
         self.atomics = atomics()
@@ -268,7 +269,7 @@ def watch(parent):
     os._exit(0)
 
 
-def main(device, commands, memory, reports, heap, cores, parent):
+def main(device, commands, memory, reports, heap, slot, cores, parent):
     """Be a device."""
     end_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -276,7 +277,7 @@ def main(device, commands, memory, reports, heap, cores, parent):
     np.seterr(all="ignore")
     warnings.simplefilter("ignore")
     with contextlib.suppress(BrokenPipeError):  # the controller is gone
-        Worker(device, commands, memory, reports, heap, cores).serve()
+        Worker(device, commands, memory, reports, Regions(heap, slot), cores).serve()
 
 
 if __name__ == "__main__":
