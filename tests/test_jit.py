@@ -414,3 +414,17 @@ def test_disable_jit(jax):
         assert np.allclose(loops, [1.2, 1.4, 1.1])
     assert seen == [1.0, -1.0, 2.0] and np.allclose(carry, XS.sum(), atol=1e-6)
     assert ys.shape == (3,)
+
+
+def test_trees_of_the_same_arrays_are_told_apart():
+    """Calls take a short way the second time; what they return has the structure of their own."""
+    x, y = (OURS.numpy.asarray(a) for a in (XS, XS + 1))
+    trees = [(x, y), [x, y], {"a": x, "b": y}, {"b": x, "c": y}, ((x,), {"a": (y,)}), [x, [y]]]
+    f = OURS.jit(lambda tree: OURS.tree_util.tree_map(lambda z: z * 2, tree))
+    for _ in range(3):
+        for tree in trees:
+            assert OURS.tree_util.tree_structure(f(tree)) == OURS.tree_util.tree_structure(tree)
+            for found, leaf in zip(*map(OURS.tree_util.tree_leaves, (f(tree), tree)), strict=True):
+                np.testing.assert_array_equal(found, np.asarray(leaf) * 2)
+    same_twice = calls(((XS, XS),), ([XS, XS],), ({"a": XS, "b": XS},), ((XS, XS),))
+    assert counted(lambda tree: tree, same_twice) == 3

@@ -143,11 +143,11 @@ class JitFunction:
     def __call__(self, *args, **kwargs):
         key = None
         if current_trace() is EVAL and not kwargs:
-            key = plain_key(args)
+            key, leaves = plain_key(args, self.static_argnums)
             known = self.plain.get(key)
             if known is not None:  # arrays of known types, and nothing transforms the call
                 self.hits += 1
-                outs = known.compiled.run(args)
+                outs = known.compiled.run(leaves)
                 return outs[0] if known.single else tree_unflatten(known.out_tree, outs)
         if current_flags().disable_jit:
             return self.fun(*args, **kwargs)
@@ -259,10 +259,25 @@ class JitFunction:
         return len(self.cache)
 
 
-def plain_key(args):
-    """What tells calls with plain Arrays apart; None if an argument is anything else."""
-    types = [(x.npy.dtype, x.npy.shape, x.weak_type) for x in args if type(x) is Array]
-    return (config.trace_key(), *types) if types and len(types) == len(args) else None
+CONTAINERS = {dict, list, tuple}
+
+
+def plain_key(args, static):
+    """-> what tells calls with plain Arrays apart, or None if there is anything else; the Arrays.
+
+    static: positions of static arguments; if there are any, only arguments that are Arrays count.
+    """
+    tree, types = None, plain_types(args)
+    if types is None and not static and not CONTAINERS.isdisjoint(map(type, args)):
+        args, tree = tree_flatten(args)
+        types = plain_types(args)
+    return types and (tree, config.trace_key(), *types), args
+
+
+def plain_types(leaves):
+    """What tells plain Arrays apart; None if there is anything else, or nothing."""
+    types = [(x.npy.dtype, x.npy.shape, x.weak_type) for x in leaves if type(x) is Array]
+    return types if types and len(types) == len(leaves) else None
 
 
 _caches: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
