@@ -323,6 +323,23 @@ def test_interrupts_at_any_time():
         assert len(engine.flying) == 0
 
 
+def test_interrupts_of_interrupts():
+    """Impatient users press Ctrl-C again while the first one is dealt with."""
+    with local_engine() as engine:
+        assert_right()
+        for k in range(12):
+            again = after_a_while(interrupt, 0.1 + 0.001 * k)
+            interruption = after_a_while(interrupt, 0.1)
+            with contextlib.suppress(KeyboardInterrupt), again as done, interruption:
+                x = endless(jnp.arange(3.0))
+                with contextlib.suppress(KeyboardInterrupt):
+                    x.block_until_ready()
+                while not (done and time.monotonic() > done[0] + 1):
+                    total(plus_one(jnp.arange(3.0))).block_until_ready()
+            assert_right()
+        assert len(engine.flying) == 0
+
+
 def test_ctrl_c_in_a_terminal_reaches_only_the_user(tmp_path):
     """It goes to all processes of the group; devices are in one of their own."""
     with local_engine() as engine:
@@ -579,6 +596,28 @@ def test_a_fork_does_not_hold_on_to_the_memory(engine):
         return "memfd:tinyjax" not in found
 
     assert succeeded(in_child(child))
+
+
+def test_a_fork_keeps_arrays_of_engines_that_are_gone():
+    with local_engine() as old:
+        x = old.get(old.put(np.arange(6.0).reshape(2, 3), split(2)))
+        assert_right()
+        place = old.arena.address
+    arena = old.arena
+    del old
+    gc.collect()
+    read, write = os.pipe()
+
+    def child():
+        os.read(read, 1)
+        return list(x[1]) == [3, 4, 5]
+
+    pid = in_child(child)
+    arena.bytes[x.__array_interface__["data"][0] - place :][:48] = 255
+    os.write(write, b"x")
+    assert succeeded(pid)
+    os.close(read)
+    os.close(write)
 
 
 def test_a_fork_that_does_not_care(engine):

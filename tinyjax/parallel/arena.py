@@ -13,7 +13,7 @@ from collections import deque
 
 import numpy as np
 
-from tinyjax.parallel.cells import CONTROL, MOST_DEVICES, PAIR, Regions, pairs
+from tinyjax.parallel.cells import PAIR, Regions, pairs
 from tinyjax.parallel.engine import Buffer
 from tinyjax.parallel.heap import Heap
 
@@ -73,6 +73,9 @@ class Memory:
 # ---- the controller's side -----------------------------------------------------------------------
 
 
+arenas: weakref.WeakSet = weakref.WeakSet()  # all there are
+
+
 class Arena(Memory):
     """The memory as the controller has it: it decides what lies where in the heap."""
 
@@ -94,6 +97,7 @@ class Arena(Memory):
                         "devices need a few gigabytes of addresses (not of memory): the system "
                         "does not give them. Is there a limit, as `ulimit -v` shows?"
                     ) from None
+        arenas.add(self)
         self.heap = Heap(self.regions.heap, heap, self.give_back)
         self.watched = {}  # place -> Watch
         self.dropped = deque()  # of buffers that are gone; filled at any time, by any thread
@@ -120,9 +124,7 @@ class Arena(Memory):
         """Forget all meetings of these devices, and all calls."""
         self.bytes[: pairs(0)] = 0
         for device in devices:
-            start = pairs(device)
-            self.bytes[start : start + MOST_DEVICES * PAIR] = 0
-        assert pairs(MOST_DEVICES) <= CONTROL
+            self.bytes[pairs(device) : pairs(device + 1)] = 0
 
     def ended(self, device):
         """The last call that a device has ended."""

@@ -53,7 +53,8 @@ def function(name, body):
     """A function whose argument is a list of 64-bit words. It starts by reading them:
 
     0 the arena  1 this device  2 the members (32-bit numbers)  3 how many  4 print  5 place
-    6 slot, or -1  7 spins  8 where to write the members' places
+    6 slot, or -1  7 spins (negative: so many looks fewer before it sleeps)  8 where to write
+    the members' places
     """
     kinds = "ptr arena, i64 me, ptr members, i64 count, i64 print, i64 place, i64 slot, i64 spins"
     lines = [f"  %a{k} = getelementptr i64, ptr %list, i64 {k}" for k in range(9, 15)]

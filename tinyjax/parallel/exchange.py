@@ -27,6 +27,7 @@ END = "at the end of the program"
 BLOCK = 1 << 15  # elements that are reduced at a time, so that they stay in the cache
 TWICE = 1 << 19  # bytes that two devices both reduce
 SPINS = 10  # looks at a peer's cell before others may run, if there is a core for every device
+CROWDED = -45  # else: so many looks fewer before it sleeps, since its peers need the core
 
 
 class Parted(BaseException):
@@ -51,6 +52,7 @@ class LocalDevice(Device):
         super().__init__(program.mesh, position)
         self.worker, self.memory, self.atomics = worker, worker.memory, worker.atomics
         self.devices, self.everyone = program.devices, tuple(range(program.mesh.count))
+        self.spins = SPINS if len(self.devices) <= worker.cores else CROWDED
         self.plans, self.tail = {}, lru_cache(1024)(self.tail_rows)
         self.call, self.tail_used, self.tails = 0, 0, []
 
@@ -81,7 +83,7 @@ class LocalDevice(Device):
         words = np.zeros(15, np.int64)
         words[0:4] = self.memory.address, worker.device, address(ids), len(ids)
         words[4] = int.from_bytes(digest, "little", signed=True)
-        words[6:9] = -1, SPINS if len(self.devices) <= worker.cores else 0, address(places)
+        words[6:9] = -1, self.spins, address(places)
         words[9:12] = address(operand), operand.nbytes, address(stack)
         words[12] = self.memory.regions.small(worker.device, 0)
         words[13:15] = address(worker.turn), worker.most

@@ -20,7 +20,7 @@ import numpy as np
 from tinyjax.compiler import cache
 from tinyjax.compiler.threads import planning
 from tinyjax.config import current_flags
-from tinyjax.parallel.arena import Arena
+from tinyjax.parallel.arena import Arena, arenas
 from tinyjax.parallel.cells import ABORT, CALLS_AT_ONCE, MESSAGE, MOST_DEVICES
 from tinyjax.parallel.engine import DeviceError, Engine, Spec, Ticket
 from tinyjax.parallel.processes import Lost, Processes, threads_each
@@ -91,6 +91,7 @@ class LocalEngine(Engine):
         self.answers = set()  # devices that have defined the program being defined
         self.trouble = None  # why the last definition failed
         self.calling_back = False
+        self.halfway = False  # ending the devices was interrupted in its turn
 
     # ---- memory ---------------------------------------------------------------------------------
 
@@ -132,6 +133,8 @@ class LocalEngine(Engine):
                 if buffer.ticket is not None and buffer.ticket.error is not None:
                     raise buffer.ticket.error
             try:
+                if self.halfway:
+                    self.give_up("it was interrupted")
                 return self.send(program, inputs, outputs)
             except Lost as lost:
                 raise self.give_up_lost(lost) from None
@@ -244,6 +247,8 @@ class LocalEngine(Engine):
     def listen(self, enough, timeout=None):
         """Hear reports until it is enough; at least once, if calls are under way."""
         try:
+            if self.halfway:
+                self.give_up("it was interrupted")
             while self.flying:
                 self.hear(timeout)
                 if enough():
@@ -312,17 +317,18 @@ class LocalEngine(Engine):
 
     def give_up(self, why, errors=None):
         """End all devices, and with them all calls. errors: of some calls, by number."""
+        self.halfway = True  # unless we come to the end of this
         if self.processes is not None:
-            devices = list(self.processes.pipes)
             self.processes.kill()
-            self.arena.reset_control(devices)
+            self.arena.reset_control(self.processes.started)
         self.defined.clear()
-        flying, self.flying = self.flying, {}
-        for number, ticket in flying.items():
+        while self.flying:
+            number, ticket = self.flying.popitem()
             error = (errors or {}).get(number)
             if error is None:
                 error = DeviceError(f"pmap of {ticket.program.name!r} was not finished: {why}")
             ticket.finish(error)
+        self.halfway = False
 
     def give_up_lost(self, lost):
         """The same, when devices were lost -> the error that says so."""
@@ -454,35 +460,52 @@ def prepare_for_forks():
         os.register_at_fork(before=before_fork, after_in_parent=in_parent, after_in_child=in_child)
 
 
-_forking: list = []  # (engine, contents of its buffers)
+class Forking:
+    """One fork at a time: which engines' locks it holds, and the contents of arenas."""
+
+    def __init__(self):
+        self.lock, self.engines, self.contents = threading.Lock(), [], []
+
+    def end(self):
+        """-> the engines, the contents; nothing is held any more."""
+        engines, self.engines = self.engines, []
+        contents, self.contents = self.contents, []
+        self.lock.release()
+        return engines, contents
+
+
+_forking = Forking()
 
 
 def before_fork():
     """Copy what arrays hold: the parent will go on and use the memory again."""
+    _forking.lock.acquire()
     for engine in list(_engines):
         engine.lock.acquire()
+        _forking.engines.append(engine)
         if not engine.calling_back:
             engine.finish_calls(FORK_PATIENCE)
-        _forking.append((engine, engine.arena.snapshot()))
+    for arena in list(arenas):
+        if arena.fd is not None:
+            _forking.contents.append((arena, arena.snapshot()))
 
 
 def in_parent():
     """Go on."""
-    while _forking:
-        engine, _ = _forking.pop()
+    engines, _ = _forking.end()
+    for engine in engines:
         engine.lock.release()
 
 
 def in_child():
     """Have an engine of our own, at our own first call; arrays keep what they hold."""
-    while _forking:
-        engine, contents = _forking.pop()
-        arena, processes = engine.arena, engine.processes
+    engines, contents = _forking.end()
+    for engine in engines:
         for ticket in engine.flying.values():
-            name = ticket.program.name
-            ticket.finish(
-                DeviceError(f"pmap of {name!r} was under way when this process was forked")
-            )
+            text = f"pmap of {ticket.program.name!r} was under way when this process was forked"
+            ticket.finish(DeviceError(text))
+        processes = engine.processes
         engine.__init__(engine.heap)
         processes.forget()
-        arena.detach(contents)
+    for arena, copies in contents:
+        arena.detach(copies)

@@ -36,6 +36,8 @@ class Processes:
         self.arena = arena
         self.pipes, self.pids = {}, {}  # device -> end of its pipe, its process
         self.supervisor, self.ready = None, False  # ready: it has answered
+        self.started = set()  # devices that there ever were
+        self.kills = 0  # how often it was told to end all devices
 
     # ---- starting -------------------------------------------------------------------------------
 
@@ -67,6 +69,7 @@ class Processes:
         """Start a device."""
         if self.supervisor is None:
             self.start_supervisor()
+        self.started.add(device)
         read, write = os.pipe()
         order = ORDER.pack(START, device, cores())
         try:
@@ -154,12 +157,14 @@ class Processes:
             return
         try:
             self.link.settimeout(PATIENCE)
-            self.link.sendall(ORDER.pack(KILL, 0, 0))
+            self.kills += 1
+            self.link.sendall(ORDER.pack(KILL, 0, self.kills))
             while True:
                 data = self.link.recv(ORDER.size, socket.MSG_WAITALL)
                 if len(data) < ORDER.size:
                     raise ConnectionError
-                if ORDER.unpack(data)[0] == KILLED:
+                kind, _, number = ORDER.unpack(data)
+                if kind == KILLED and number == self.kills:
                     break
             self.link.settimeout(None)
             while select.select([self.reports], [], [], 0)[0]:  # what they still said

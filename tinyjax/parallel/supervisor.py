@@ -75,7 +75,7 @@ class Supervisor:
         kind, device, number = ORDER.unpack(data)
         if kind == KILL:
             self.kill()
-            self.say(KILLED, 0, 0)
+            self.say(KILLED, 0, number)
         elif kind == START:
             [commands] = descriptors
             try:

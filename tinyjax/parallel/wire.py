@@ -66,5 +66,5 @@ DONE, DEFINED, FAILED, STUCK, CALLBACK = range(5)
 # ---- controller and supervisor -------------------------------------------------------------------
 
 ORDER = Struct("<iiq")  # kind, device, a number
-START, KILL = range(2)  # a device, with the reading end of its pipe; all of them
-STARTED, EXITED, REFUSED, KILLED = range(4)  # with pid; wait status; errno; -
+START, KILL = range(2)  # a device, with the reading end of its pipe; all of them, with a number
+STARTED, EXITED, REFUSED, KILLED = range(4)  # with pid; wait status; errno; the number of KILL
