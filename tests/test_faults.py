@@ -630,7 +630,7 @@ def test_a_fork_that_does_not_care(engine):
 
 def test_a_fork_outlives_the_parent(engine):
     """A child that goes on does not keep its parent's devices alive."""
-    code = START + "local.FORK_PATIENCE = 1\nif os.fork() == 0: time.sleep(20)\nos._exit(0)"
+    code = START + "local.forks.PATIENCE = 1\nif os.fork() == 0: time.sleep(20)\nos._exit(0)"
     script = subprocess.Popen(
         [sys.executable, "-c", code],
         stdout=subprocess.PIPE,

@@ -6,7 +6,6 @@ devices are ended, so that nobody writes to the memory any more, and the next ca
 """
 
 import contextlib
-import os
 import pickle
 import sys
 import threading
@@ -20,7 +19,8 @@ import numpy as np
 from tinyjax.compiler import cache
 from tinyjax.compiler.threads import planning
 from tinyjax.config import current_flags
-from tinyjax.parallel.arena import Arena, arenas
+from tinyjax.parallel import forks
+from tinyjax.parallel.arena import Arena
 from tinyjax.parallel.cells import ABORT, CALLS_AT_ONCE, MESSAGE, MOST_DEVICES
 from tinyjax.parallel.engine import DeviceError, Engine, Spec, Ticket
 from tinyjax.parallel.processes import Lost, Processes, threads_each
@@ -42,7 +42,6 @@ from tinyjax.parallel.wire import (
 )
 
 STARTING = 60  # seconds that devices have, more than usual, to start and to compile
-FORK_PATIENCE = 10  # seconds that a fork waits for calls under way
 GRACE = 0.2  # seconds that devices have to say what they wait for, after a call took too long
 MISMATCH_GRACE = 2.0  # and when there is one that has the wrong collective
 
@@ -101,8 +100,7 @@ class LocalEngine(Engine):
             self.arena = Arena(self.heap)
             self.processes = Processes(self.arena)
             weakref.finalize(self, self.processes.close)  # at exit, too
-            _engines.add(self)
-            prepare_for_forks()
+            forks.prepare(self)
         return self.arena
 
     def put(self, array, parts):
@@ -445,67 +443,3 @@ def whereabouts(waiting):
 def raised_on(device, program):
     """The note that says where an exception comes from."""
     return f"raised on device {name(device)} inside pmap of {program.name!r}"
-
-
-# ---- forks and exit ------------------------------------------------------------------------------
-
-_engines: weakref.WeakSet = weakref.WeakSet()
-_prepared: list = []  # not empty: the functions below are registered
-
-
-def prepare_for_forks():
-    """See to it that a forked child keeps its arrays and leaves our devices alone."""
-    if not _prepared:
-        _prepared.append(True)  # once per process
-        os.register_at_fork(before=before_fork, after_in_parent=in_parent, after_in_child=in_child)
-
-
-class Forking:
-    """One fork at a time: which engines' locks it holds, and the contents of arenas."""
-
-    def __init__(self):
-        self.lock, self.engines, self.contents = threading.Lock(), [], []
-
-    def end(self):
-        """-> the engines, the contents; nothing is held any more."""
-        engines, self.engines = self.engines, []
-        contents, self.contents = self.contents, []
-        self.lock.release()
-        return engines, contents
-
-
-_forking = Forking()
-
-
-def before_fork():
-    """Copy what arrays hold: the parent will go on and use the memory again."""
-    _forking.lock.acquire()
-    for engine in list(_engines):
-        engine.lock.acquire()
-        _forking.engines.append(engine)
-        if not engine.calling_back:
-            engine.finish_calls(FORK_PATIENCE)
-    for arena in list(arenas):
-        if arena.fd is not None:
-            _forking.contents.append((arena, arena.snapshot()))
-
-
-def in_parent():
-    """Go on."""
-    engines, _ = _forking.end()
-    for engine in engines:
-        engine.lock.release()
-
-
-def in_child():
-    """Have an engine of our own, at our own first call; arrays keep what they hold."""
-    engines, contents = _forking.end()
-    for engine in engines:
-        for ticket in engine.flying.values():
-            text = f"pmap of {ticket.program.name!r} was under way when this process was forked"
-            ticket.finish(DeviceError(text))
-        processes = engine.processes
-        engine.__init__(engine.heap)
-        processes.forget()
-    for arena, copies in contents:
-        arena.detach(copies)
