@@ -225,7 +225,7 @@ class Emitter:
         self.cuts, self.within = None, {}
 
     def pieces(self, shape, groups, idx, body):
-        """The loops of some groups of axes, once for each piece."""
+        """The loops of some groups of axes, once for each piece (of which a slice may read few)."""
         if not groups:
             return body(idx)
         if len(groups) == 1 and len(self.letter) > len(groups[0]) and not self.cuts:
@@ -233,7 +233,7 @@ class Emitter:
             if not groups:
                 return [body(at) for at in steps]
         axis, rest = groups[0][-1], groups[1:]
-        starts = sorted((self.cuts or {}).get(axis, ()))
+        starts = sorted(s for s in (self.cuts or {}).get(axis, ()) if s < shape[axis])
         if len(starts) < 2:
             self.open_loops(shape, groups[:1])
             self.pieces(shape, rest, idx, body)
