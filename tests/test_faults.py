@@ -34,6 +34,7 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.config import config
 from tinyjax.parallel.engine import DeviceError, Program, Spec, use
+from tinyjax.parallel.local import LocalEngine
 from tinyjax.transforms.pmapping import pmap
 
 pytestmark = linux
@@ -131,7 +132,10 @@ def after_a_while(action, seconds=0.3):
     try:
         yield done
     finally:
-        thread.join()
+        while thread.is_alive():
+            with contextlib.suppress(KeyboardInterrupt):  # one that came too late to do harm
+                thread.join()
+                time.sleep(0.01)
 
 
 # ---- a device is lost ----------------------------------------------------------------------------
@@ -526,13 +530,18 @@ def test_nothing_is_left(end, start, tmp_path):
     assert shared_files() <= before
 
 
-def test_an_engine_that_nobody_refers_to(tmp_path):
-    with local_engine() as engine:
-        assert_right()
-        pids = [engine.processes.supervisor.pid, *engine.processes.pids.values()]
+def test_an_engine_that_nobody_refers_to():
+    gc.collect()
+    before = descriptors()
+    engine = LocalEngine()
+    old = use(engine)
+    assert_right()
+    pids = [engine.processes.supervisor.pid, *engine.processes.pids.values()]
+    use(old)
     del engine
     gc.collect()
     until(lambda: not any(map(alive, pids)), SOON)
+    assert descriptors() <= before
 
 
 # ---- forks ---------------------------------------------------------------------------------------

@@ -79,13 +79,15 @@ arenas: weakref.WeakSet = weakref.WeakSet()  # all there are
 class Arena(Memory):
     """The memory as the controller has it: it decides what lies where in the heap."""
 
+    fd, closer = None, staticmethod(lambda: None)
+
     def __init__(self, heap=None):
         heap = (heap or heap_size()) >> 20 << 20
         regions = Regions(heap, min(heap, max(heap >> 23 << 20, 1 << 32)))
         while True:
-            self.fd = None
             try:
                 self.fd = nameless_memory(regions.total)
+                self.closer = weakref.finalize(self, os.close, self.fd)
                 super().__init__(self.fd, regions)
                 break
             except OSError:  # the system and `ulimit` may set limits: less will do
@@ -132,9 +134,8 @@ class Arena(Memory):
 
     def close(self):
         """Close the descriptor; what is mapped stays until nobody looks at it."""
-        if self.fd is not None:
-            os.close(self.fd)
-            self.fd = None
+        self.closer()
+        self.fd = None
 
     # ---- forks: a child must not see what the parent writes ---------------------------------
 

@@ -37,6 +37,7 @@ from tinyjax.parallel.wire import (
     LONG_CALL,
     LONGEST,
     RESULT,
+    STUCK,
     command,
     words,
 )
@@ -281,7 +282,7 @@ class LocalEngine(Engine):
                 self.failed(device, number, size, defining)
                 return
             else:
-                self.stuck(number, {device: self.message(device, size)})
+                self.stuck(number, {d: self.message(d, n) for k, d, _, n in reports if k == STUCK})
                 return
         if not reports and timeout is None:
             self.late(limit, defining)
