@@ -1,5 +1,6 @@
 """The local engine: memory, calls, exchanges between devices, and how it is started."""
 
+import gc
 import os
 import random
 import subprocess
@@ -153,6 +154,7 @@ def test_what_is_freed_is_used_again():
 
 
 def test_large_pieces_go_back_to_the_system():
+    gc.collect()  # other tests' memory
     with local_engine() as engine:
         before = shared()
         held = [engine.put(np.ones((1, 64 << 20), np.uint8), ((0,),)) for _ in range(8)]
