@@ -25,7 +25,7 @@ UFUNCS = {"add": np.add, "max": np.maximum, "min": np.minimum}
 NAMES = {"add": "psum of", "max": "pmax of", "min": "pmin of"}
 END = "at the end of the program"
 BLOCK = 1 << 15  # elements that are reduced at a time, so that they stay in the cache
-TWICE = 1 << 19  # bytes that two devices both reduce
+TWICE = 1 << 23  # bytes that two devices both reduce
 SPINS = 10  # looks at a peer's cell before others may run, if there is a core for every device
 CROWDED = -45  # else: so many looks fewer before it sleeps, since its peers need the core
 
@@ -146,7 +146,7 @@ class LocalDevice(Device):
         return total if out is None else write(out, total)
 
     def allreduce_large(self, op, x, members, out):
-        """Each member reduces a slice. Two reduce a short whole twice: that saves a meeting."""
+        """Each member reduces a slice. Two both reduce the whole, unless it is huge: that saves a meeting."""
         plan, shown = self.show(NAMES[op], x, members)
         flat = [view.reshape(-1) for view in shown]
         cuts = slices(x.size, len(members))
