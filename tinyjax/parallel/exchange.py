@@ -146,7 +146,7 @@ class LocalDevice(Device):
         return total if out is None else write(out, total)
 
     def allreduce_large(self, op, x, members, out):
-        """Each member reduces a slice. Two both reduce the whole, unless it is huge: one meeting."""
+        """Each member reduces a slice. Two both reduce all of it, unless it is huge."""
         plan, shown = self.show(NAMES[op], x, members)
         flat = [view.reshape(-1) for view in shown]
         cuts = slices(x.size, len(members))
