@@ -771,3 +771,45 @@ def test_values_that_all_devices_hold(engine):
     program = Program(**{**vars(program), "ins": (one,), "outs": (one,), "number": 10**9 + 1})
     [found] = compute(engine, program, np.zeros((1, 4)))
     equal(found, np.ones((1, 4)))
+
+
+AT_EXIT = """
+import atexit
+import tinyjax as jax, tinyjax.numpy as jnp, numpy as np
+double = jax.pmap(lambda x: x * 2)
+atexit.register(lambda: print("saved", np.asarray(state).sum(), np.asarray(double(state))))
+state = double(jnp.arange(4.0))
+class Late:
+    def __del__(self):
+        try:
+            double(jnp.arange(4.0))
+        except RuntimeError as error:
+            print(error)
+late = Late()
+"""
+
+
+def test_handlers_at_exit_may_use_pmap():
+    """Those that were registered after the import, whenever the first pmap was."""
+    done = subprocess.run(
+        [sys.executable, "-c", AT_EXIT], capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout == (
+        "saved 12.0 [ 0.  4.  8. 12.]\n"
+        "pmap cannot run any more: Python is exiting, devices have ended\n"
+    )
+    assert done.stderr == ""
+
+
+def test_standard_files_that_are_closed(tmp_path):
+    """Daemons have none."""
+    code = """
+import sys, tinyjax as jax, tinyjax.numpy as jnp
+with open(sys.argv[1], "w") as file:
+    print(jax.pmap(lambda x: x + 1)(jnp.arange(4.0)), file=file)
+"""
+    path = tmp_path / "out"
+    for closed in ("<&-", "<&- >&- 2>&-"):
+        command = f'exec "$0" -c "$1" "$2" {closed}'
+        subprocess.run(["sh", "-c", command, sys.executable, code, path], timeout=120, check=True)
+        assert path.read_text() == "[1. 2. 3. 4.]\n"

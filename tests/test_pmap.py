@@ -375,6 +375,26 @@ def test_arguments_that_cannot_be_mapped():
     )
 
 
+def test_choices_that_make_no_sense():
+    jax = OURS
+    with pytest.raises(
+        ValueError, match=r"axis of size 0, but each device.*\n.*x: axis 0 has size 0"
+    ):
+        jax.pmap(lambda x: x)(np.ones((0, 3), np.float32))
+    with pytest.raises(TypeError, match=r"devices must be devices, .* got \[0, 1\]"):
+        jax.pmap(lambda x: x, devices=[0, 1])(XS[:2])
+    with pytest.raises(TypeError, match="static_broadcasted_argnums must be ints, got .*'a'"):
+        jax.pmap(lambda x: x, static_broadcasted_argnums="a")
+    with pytest.raises(TypeError, match="axis_size must be an int, got '8'"):
+        jax.pmap(lambda x: x, axis_size="8")
+    with pytest.raises(TypeError, match=r"axis_name must be hashable, got \['i'\]"):
+        jax.pmap(lambda x: x, axis_name=["i"])
+    with pytest.raises(TypeError, match=r"perm must be pairs .* got \[1, 2\]"):
+        jax.pmap(lambda x: jax.lax.ppermute(x, "i", [1, 2]), "i")(XS)
+    with pytest.raises(RuntimeError, match="Unknown backend gpu. Available backends are"):
+        jax.pmap(lambda x: x, backend="gpu")
+
+
 def test_unbound_axis_names():
     message = same_error(
         lambda jax: jax.pmap(lambda x: jax.lax.psum(x, "j"), "i")(XS), "unbound", "j"
@@ -445,6 +465,17 @@ def test_flags_reach_the_devices():
         np.testing.assert_array_equal(out, np.arange(4.0)[:, None] * 2 + np.arange(2.0))
     with OURS.debug_nans(True), pytest.raises(FloatingPointError, match="nan"):
         OURS.pmap(OURS.numpy.log)(-OURS.numpy.ones(2))
+
+
+def test_shapes_of_results_are_python_ints():
+    """NumPy's numbers would not do for the protocols that arrays take part in."""
+
+    def run(jax):
+        cube = lambda x: jax.numpy.sum(jax.lax.pmean(x, "i") ** 3 * x)
+        return jax.pmap(jax.hessian(cube), "i")(MAT)
+
+    assert all(type(n) is int for n in run(OURS).shape)
+    same(run)
 
 
 def test_derivatives_are_compiled_once():

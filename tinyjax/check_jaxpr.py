@@ -51,6 +51,8 @@ def _check(jaxpr, passed):
                 raise _Fault(jaxpr, eqn, f"{v!r} is bound, but it is not a variable")
             if v in bound:
                 raise _Fault(jaxpr, eqn, "the variable ", v, " is bound twice")
+            if any(type(n) is not int for n in v.aval.shape):
+                raise _Fault(jaxpr, eqn, "the variable ", v, f" has the shape {v.aval.shape!r}")
             bound.add(v)
 
     def read(x, reader, eqn=None):

@@ -7,6 +7,7 @@ import contextlib
 from contextvars import ContextVar
 
 from tinyjax.config import config
+from tinyjax.errors import check_backend
 
 # ---- one device ----------------------------------------------------------------------------------
 
@@ -133,12 +134,6 @@ def devices(backend=None):
     """
     check_backend(backend)
     return [CpuDevice(i) for i in range(config.num_devices)]
-
-
-def check_backend(backend):
-    """There is only one backend."""
-    if backend not in (None, "", "cpu") and not isinstance(backend, Client):
-        raise RuntimeError(f"Unknown backend {backend}. Available backends are ['cpu']")
 
 
 def local_devices(process_index=None, backend=None, host_id=None):

@@ -147,3 +147,9 @@ def _how_it_escaped(tracer):
 def _at():
     where = user_frame(2)
     return f"\nThe error occurred at {where}" if where else ""
+
+
+def check_backend(backend):
+    """There is only one backend: RuntimeError for another."""
+    if backend not in (None, "", "cpu"):
+        raise RuntimeError(f"Unknown backend {backend}. Available backends are ['cpu']")

@@ -13,8 +13,8 @@ import numpy as np
 from tinyjax.array import Array
 from tinyjax.config import current_flags
 from tinyjax.core import EVAL, Trace, Tracer, active, current_trace
-from tinyjax.devices import check_backend, device_count, local_device_count, process_count
-from tinyjax.errors import is_own_code
+from tinyjax.devices import device_count, local_device_count, process_count
+from tinyjax.errors import check_backend, is_own_code
 from tinyjax.printer import install
 from tinyjax.transforms import jit as jit_module
 from tinyjax.transforms.flat import fun_name

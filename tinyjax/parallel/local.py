@@ -5,6 +5,7 @@ pipe of each device; the last device to end it writes one report. When anything 
 devices are ended, so that nobody writes to the memory any more, and the next call starts them.
 """
 
+import atexit
 import contextlib
 import pickle
 import sys
@@ -23,7 +24,7 @@ from tinyjax.parallel import forks
 from tinyjax.parallel.arena import Arena
 from tinyjax.parallel.cells import ABORT, CALLS_AT_ONCE, MESSAGE, MOST_DEVICES
 from tinyjax.parallel.engine import DeviceError, Engine, Spec, Ticket
-from tinyjax.parallel.processes import Lost, Processes, threads_each
+from tinyjax.parallel.processes import Lost, Processes, standard_files, threads_each
 from tinyjax.parallel.running import DeviceProgram
 from tinyjax.parallel.wire import (
     CALL,
@@ -97,10 +98,14 @@ class LocalEngine(Engine):
 
     def memory(self):
         """The arena, made when it is first needed."""
+        if _exit.begun:
+            raise RuntimeError("pmap cannot run any more: Python is exiting, devices have ended")
         if self.arena is None:
+            standard_files()
             self.arena = Arena(self.heap)
             self.processes = Processes(self.arena)
-            weakref.finalize(self, self.processes.close)  # at exit, too
+            weakref.finalize(self, self.processes.close).atexit = False
+            _exit.engines.add(self)
             forks.prepare(self)
         return self.arena
 
@@ -444,3 +449,27 @@ def whereabouts(waiting):
 def raised_on(device, program):
     """The note that says where an exception comes from."""
     return f"raised on device {name(device)} inside pmap of {program.name!r}"
+
+
+# ---- the end of the program ----------------------------------------------------------------------
+
+
+class Exit:
+    """What happens when Python exits: devices are ended.
+
+    Registered when tinyjax is imported, so it comes after the handlers that users register later:
+    those may still look at arrays, and call pmap.
+    """
+
+    def __init__(self):
+        self.begun, self.engines = False, weakref.WeakSet()
+        atexit.register(self.end)
+
+    def end(self):
+        """End all devices."""
+        self.begun = True
+        for engine in list(self.engines):
+            engine.close()
+
+
+_exit = Exit()

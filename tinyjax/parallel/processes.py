@@ -203,6 +203,18 @@ class Processes:
             self.supervisor = None
 
 
+def standard_files():
+    """Have files 0, 1 and 2 open: a new descriptor of one of these numbers would not reach a child.
+
+    Daemons are started with them closed; what is written there then goes nowhere.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
+
+
 def threads_each(devices):
     """How many threads each device may use."""
     return max(1, cores() // devices)

@@ -338,7 +338,7 @@ class Split(LinearSplit):
                 f"shape {list(x.shape)}"
             )
         return [
-            ShapedArray(x.shape[:axis] + (n,) + x.shape[axis + 1 :], x.dtype, x.weak_type)
+            ShapedArray(x.shape[:axis] + (int(n),) + x.shape[axis + 1 :], x.dtype, x.weak_type)
             for n in sizes
         ]
 

@@ -345,7 +345,12 @@ def ppermute(x, axis_name, perm):
     """
     names = names_of(axis_name)
     check_names(names)
-    perm = tuple((int(src), int(dst)) for src, dst in perm)
+    try:
+        perm = tuple((int(src), int(dst)) for src, dst in perm)
+    except TypeError:
+        raise TypeError(
+            f"ppermute perm must be pairs (source, destination) of indices, got {perm!r}"
+        ) from None
     check_permutation(perm, size_of(names))
     return tree_map(lambda leaf: ppermute_p.bind(lift(leaf), axis_name=names, perm=perm), x)
 

@@ -6,6 +6,7 @@ import os
 from tinyjax.array import Array
 from tinyjax.config import config, current_flags
 from tinyjax.core import EVAL, Tracer, check_floats, current_trace
+from tinyjax.errors import check_backend
 from tinyjax.parallel import local, threads
 from tinyjax.parallel.engine import register
 from tinyjax.parallel.executor import executor
@@ -69,6 +70,7 @@ def pmap(
     in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
     check_axes_type("pmap", in_axes, "in_axes")
     check_axes_type("pmap", out_axes, "out_axes")
+    check_backend(backend)
     mapping = Mapping(fun, UNNAMED if axis_name is None else axis_name, in_axes, out_axes)
     mapping.choose(static_broadcasted_argnums, devices, axis_size)
 
@@ -89,11 +91,23 @@ class Mapping:
 
     def choose(self, static, devices, axis_size):
         """The optional choices, checked."""
-        static = static if isinstance(static, int) else tuple(static)
+        static = (static,) if isinstance(static, int) else tuple(static)
+        if not all(isinstance(n, int) for n in static):
+            raise TypeError(f"pmap static_broadcasted_argnums must be ints, got {static!r}")
         self.static = JitFunction(self.fun, static, None, False)
+        if axis_size is not None and not isinstance(axis_size, int):
+            raise TypeError(f"pmap axis_size must be an int, got {axis_size!r}")
+        try:
+            hash(self.axis_name)
+        except TypeError:
+            raise TypeError(f"pmap axis_name must be hashable, got {self.axis_name!r}") from None
         self.axis_size, self.devices = axis_size, None
         if devices is not None:
-            self.devices = tuple(d.id for d in devices)
+            self.devices = tuple(getattr(d, "id", None) for d in devices)
+            if None in self.devices:
+                raise TypeError(
+                    f"pmap devices must be devices, such as jax.devices()[:2], got {devices!r}"
+                )
             if not self.devices:
                 raise ValueError("'devices' argument to pmap must be non-empty, or None.")
             if len(set(self.devices)) < len(self.devices):
@@ -170,7 +184,13 @@ class Mapping:
         axes += [0] * kwargs_tree.num_leaves
         axes = normal_dims("pmap", fun, dynamic, kwargs, leaves, axes)
         size = mapped_size("pmap", fun, dynamic, kwargs, leaves, axes, self.axis_size)
-        self.check_devices(size, size_table(fun, dynamic, kwargs, leaves, axes))
+        table = size_table(fun, dynamic, kwargs, leaves, axes)
+        if size < 1:
+            raise ValueError(
+                f"pmap of {self.name} maps an axis of size {size}, but each device needs an "
+                f"element:\n{table}"
+            )
+        self.check_devices(size, table)
         avals = [row_aval(x.aval, a) for x, a in zip(leaves, axes)]
         with named_axes(Axis(size, self.axis_name, devices=True)):
             traced = trace_to_jaxpr(fun, dynamic, kwargs, avals, in_tree, self.name)
