@@ -5,9 +5,11 @@ Compiled kernels check nothing, so what this finds would be memory of others.
 
 import numpy as np
 import pytest
+from compiler_programs import Loop, Program, inputs
 
 import tinyjax
 import tinyjax.numpy as jnp
+from tinyjax import lax
 from tinyjax.compiler import backend, executable
 
 
@@ -130,6 +132,19 @@ def test_no_index_is_outside(seed, monkeypatch):
     got = executable.Executable(jaxpr, "bounds")([jnp.asarray(x), jnp.asarray(m)])
     for y, want in zip(got, f(np, x, m), strict=True):
         np.testing.assert_allclose(y, want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [Program, Loop], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("seed", range(40))
+def test_no_index_of_other_programs_is_outside(seed, kind, monkeypatch):
+    """The compiler's random programs: reductions, transposes, broadcasts, loops."""
+    xs, f = inputs(seed), kind(seed, 12)
+    jaxpr = tinyjax.make_jaxpr(lambda *xs: tinyjax.tree.leaves(f(lax, *xs)))(*xs)
+    monkeypatch.setattr(backend, "compile_kernel", checked)
+    outs = executable.Executable(jaxpr, "bounds")(list(map(jnp.asarray, xs)))
+    assert [(y.shape, y.dtype) for y in outs] == [
+        (v.aval.shape, v.aval.dtype) for v in jaxpr.outvars
+    ]
 
 
 def test_the_beginning_of_joined_arrays():
