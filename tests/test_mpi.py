@@ -134,6 +134,145 @@ def test_a_wrong_command_line(arguments):
     assert "usage: mpiexec -n RANKS" in done.stderr
 
 
+# ---- the number of devices -----------------------------------------------------------------------
+
+
+def test_there_are_as_many_devices_as_ranks_whatever_the_flag_says():
+    out = succeeded(
+        code(
+            3,
+            """
+import warnings
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    jax.config.update("jax_num_cpu_devices", 4)
+    print(jax.devices(), jax.device_count(), total(zeros + 1))
+    try:
+        total(jnp.zeros(4))
+    except ValueError as error:
+        print(error)
+print(len(caught), caught[0].message)
+""",
+        )
+    )
+    lines = out.splitlines()
+    assert lines[0] == "[CpuDevice(id=0), CpuDevice(id=1)] 2 [2. 2.]"
+    assert lines[1] == "pmap of <lambda> requires 4 devices, but only 2 are available:"
+    assert "or ask for more devices: mpiexec -n 5 (rank 0 runs the program" in lines[3]
+    assert "config" not in lines[3]
+    assert lines[4].startswith("1 num_devices=4 is ignored: there are 2 devices")
+    assert "mpiexec -n 5" in lines[4]
+
+
+# ---- forks ---------------------------------------------------------------------------------------
+
+FORKED = """
+import atexit, multiprocessing, numpy as np
+known, pending = total(zeros + 1), total(zeros + 2)
+known.tolist()
+
+def attempt(action):
+    try:
+        print(action(), flush=True)
+    except Exception as error:
+        print(type(error).__name__, str(error)[:58], flush=True)
+
+def child():
+    attempt(lambda: known)
+    attempt(lambda: known + jnp.ones(2))
+    attempt(lambda: pending)
+    attempt(lambda: total(known))
+"""
+IN_CHILD = """[2. 2.]
+[3. 3.]
+DeviceError This process is a fork of the program that mpiexec started
+DeviceError This process is a fork of the program that mpiexec started
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "status"),
+    [("os._exit(3)", 3), ("sys.exit(4)", 4), ("raise KeyError('mine')", 1)],
+)
+def test_a_forked_child_leaves_mpi_alone(end, status):
+    """However it ends, while a result of the parent's is pending."""
+    text = f"""
+pid = os.fork()
+if pid == 0:
+    child()
+    {end}
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+print(pending, total(known))
+"""
+    done = code(3, FORKED + text)
+    assert succeeded(done) == IN_CHILD + f"{status}\n[4. 4.] [4. 4.]\n"
+    assert ("KeyError: 'mine'" in done.stderr) == ("KeyError" in end)
+
+
+def test_a_forked_child_that_goes_on_after_the_fork():
+    """Parent and child both run to the end of the program; their handlers at exit, too."""
+    text = """
+atexit.register(lambda: print("at exit", flush=True))
+pid = os.fork()
+if pid:
+    os.waitpid(pid, 0)
+attempt(lambda: known)
+"""
+    assert succeeded(code(3, FORKED + text)) == "[2. 2.]\nat exit\n" * 2
+
+
+def test_forked_helpers_between_calls():
+    """multiprocessing, beside calls from another thread."""
+    text = """
+def work():
+    return [float(total(zeros + k)[0]) for k in range(100)]
+results = []
+thread = threading.Thread(target=lambda: results.append(work()))
+thread.start()
+context = multiprocessing.get_context("fork")
+for _ in range(3):
+    with context.Pool(2) as pool:
+        print(pool.map(abs, [-1, -2, -3]), total(zeros + 5))
+thread.join()
+print(results == [[2.0 * k for k in range(100)]])
+"""
+    out = succeeded(code(3, FORKED + text))
+    assert out == "[1, 2, 3] [10. 10.]\n" * 3 + "True\n"
+
+
+def test_a_fork_inside_a_callback():
+    """It does not wait for the call that it is part of."""
+    text = """
+def forks(x):
+    start = time.monotonic()
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return np.float32(x + (time.monotonic() - start < 5))
+print(jax.pmap(lambda x: jax.pure_callback(forks, x, x))(zeros))
+"""
+    assert succeeded(code(3, FORKED + text)) == "[1. 1.]\n"
+
+
+def test_a_fork_does_not_wait_for_ever():
+    text = """
+from tinyjax.parallel import mpi_forks
+mpi_forks.PATIENCE = 1
+y = jax.pmap(endless)(zeros)
+pid = os.fork()
+if pid == 0:
+    child()
+    os._exit(0)
+os.waitpid(pid, 0)
+raise KeyError("mine")
+"""
+    done = code(3, FORKED + text)
+    assert done.stdout.startswith(IN_CHILD)
+    assert "KeyError: 'mine'" in done.stderr
+    assert done.returncode != 0
+
+
 # ---- ends ----------------------------------------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 """Devices: what they are called, how many there are, and which one is the default.
 
-There are as many as the flag `num_devices` says, all of them made of this machine's processor.
+There are as many as the flag `num_devices` says, all of them made of this machine's processor; in
+an MPI job, as many as it has ranks for them.
 """
 
 import contextlib
@@ -8,6 +9,7 @@ from contextvars import ContextVar
 
 from tinyjax.config import config
 from tinyjax.errors import check_backend
+from tinyjax.parallel.engine import num_devices
 
 # ---- one device ----------------------------------------------------------------------------------
 
@@ -133,7 +135,7 @@ def devices(backend=None):
     [CpuDevice(id=0), CpuDevice(id=1)]
     """
     check_backend(backend)
-    return [CpuDevice(i) for i in range(config.num_devices)]
+    return [CpuDevice(i) for i in range(num_devices())]
 
 
 def local_devices(process_index=None, backend=None, host_id=None):

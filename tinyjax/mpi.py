@@ -143,6 +143,22 @@ def share_cores():
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
+def start_mpi():
+    """Start MPI, and see to it that it ends with this process. mpi4py would end it in a forked
+    child, too, which then waits for ever."""
+    import mpi4py
+
+    mpi4py.rc.finalize = False
+    mpi()
+    process = os.getpid()
+
+    def finalize():
+        if os.getpid() == process and not mpi().Is_finalized():
+            mpi().Finalize()
+
+    atexit.register(finalize)
+
+
 def drop_names():
     """Unlink the shared memory of MPICH, which would survive a job that is killed. After the start
     nobody looks for it by name."""
@@ -157,6 +173,7 @@ def main():
     kind, target, argv = parse(sys.argv[1:])
     share_cores()
     try:
+        start_mpi()
         comm = mpi().COMM_WORLD.Dup()  # a world of our own: the program may use the other
         drop_names()
     except ImportError as error:

@@ -7,6 +7,7 @@ its program's devices; `call` returns at once with a `Ticket` to wait for.
 
 import itertools
 import math
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.config import config
 from tinyjax.parallel.device import Mesh
 
 # ---- what is handed to an engine -----------------------------------------------------------------
@@ -99,6 +101,13 @@ class Ticket(ABC):
 class Engine(ABC):
     """Runs programs on devices."""
 
+    fixed_count: int | None = None  # how many devices it has, if that is not the flag's to say
+
+    @classmethod
+    def advice(cls, count):
+        """What a user does to have so many devices."""
+        return f'jax.config.update("jax_num_cpu_devices", {count}) or TINYJAX_NUM_DEVICES={count}'
+
     @abstractmethod
     def put(self, array: np.ndarray, parts: Parts) -> Buffer:
         """A buffer with the contents of array, whose first axis counts the parts."""
@@ -145,3 +154,29 @@ def use(new):
     global _engine
     old, _engine = _engine, new
     return old
+
+
+# ---- its devices ---------------------------------------------------------------------------------
+
+_warned: list = []  # not empty: the user knows that the flag does not count
+
+
+def num_devices():
+    """How many devices there are: what the engine in use has, else what the flag says."""
+    asked = config.num_devices
+    there = None if _engine is None else _engine.fixed_count
+    if there is None:
+        return asked
+    if there != asked and not _warned:
+        _warned.append(True)
+        text = (
+            f"num_devices={asked} is ignored: there are {there} devices, as many as were started. "
+            f"For {asked}: {advice(asked)}."
+        )
+        warnings.warn(text, stacklevel=3)
+    return there
+
+
+def advice(count):
+    """What a user does to have so many devices."""
+    return (_engine or Engine).advice(count)

@@ -18,6 +18,7 @@ import numpy as np
 
 from tinyjax.config import config
 from tinyjax.parallel.engine import Buffer, DeviceError, Engine, Spec, Ticket
+from tinyjax.parallel.mpi_forks import Forks
 from tinyjax.parallel.mpi_link import CANCEL, COMMAND, REPLY, REPORT, Link, answer_tag, wait_until
 
 MANY = 32  # calls under way; who sends off more than this waits, since all need memory for results
@@ -81,6 +82,7 @@ class Guard:
     def __init__(self):
         self.lock = threading.RLock()
         self.depth, self.interrupted = 0, False  # of the main thread
+        self.opened = 0  # how many blocks of the user's own are running
 
     def __enter__(self):
         self.depth += threading.current_thread() is threading.main_thread()
@@ -105,10 +107,12 @@ class Guard:
     def open(self):
         """A block of the user's own inside, which may be interrupted."""
         depth, self.depth = self.depth, 0
+        self.opened += 1
         try:
             yield
         finally:
             self.depth = depth
+            self.opened -= 1
 
 
 # ---- the engine ----------------------------------------------------------------------------------
@@ -119,6 +123,7 @@ class MPIEngine(Engine):
 
     def __init__(self, comm):
         self.link, self.count = Link(comm), comm.size - 1
+        self.fixed_count = self.count
         self.guard = Guard()
         self.numbers = itertools.count(1)
         self.calls = {}  # number -> ticket, of calls that devices work on
@@ -127,6 +132,11 @@ class MPIEngine(Engine):
         self.dropped = collections.deque()  # what was garbage-collected: (command, devices, number)
         self.epoch = 0  # how many times we have given up what was under way
         self.abandoned = []  # requests for arrays that were not waited for
+        self.forks = Forks(self)
+
+    @classmethod
+    def advice(cls, count):
+        return f"mpiexec -n {count + 1} (rank 0 runs the program, the others are the devices)"
 
     # ---- sending ---------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from tinyjax.config import config, current_flags
 from tinyjax.core import EVAL, Tracer, check_floats, current_trace
 from tinyjax.errors import check_backend
 from tinyjax.parallel import local, threads
-from tinyjax.parallel.engine import register
+from tinyjax.parallel.engine import advice, num_devices, register
 from tinyjax.parallel.executor import executor
 from tinyjax.parallel.sharded import ShardedArray, row_aval
 from tinyjax.transforms.axis_env import axis_env, named_axes
@@ -223,7 +223,7 @@ class Mapping:
                 f"{len(self.devices)}:\n{table}\nGive one device for each element."
             )
         outer = [a.size for a in axis_env() if a.devices]
-        needed, there = size * math.prod(outer), config.num_devices
+        needed, there = size * math.prod(outer), num_devices()
         if needed <= there:
             return
         product = " x ".join(map(str, [*reversed(outer), size]))
@@ -231,9 +231,8 @@ class Mapping:
         raise ValueError(
             f"pmap of {self.name} requires {needed} devices{product}, but only {there} are "
             f"available:\n{table}\nMap over at most {there // math.prod(outer)} elements "
-            "(split the axis and use pmap(vmap(f))), or ask for more devices before the first "
-            f'pmap: jax.config.update("jax_num_cpu_devices", {needed}) or '
-            f"TINYJAX_NUM_DEVICES={needed}."
+            "(split the axis and use pmap(vmap(f))), or ask for more devices: "
+            f"{advice(needed)}."
         )
 
 
