@@ -385,6 +385,8 @@ def test_choices_that_make_no_sense():
         jax.pmap(lambda x: x, devices=[0, 1])(XS[:2])
     with pytest.raises(TypeError, match="static_broadcasted_argnums must be ints, got .*'a'"):
         jax.pmap(lambda x: x, static_broadcasted_argnums="a")
+    with pytest.raises(TypeError, match="make the argument static with pmap.f, static_broadcast"):
+        jax.pmap(lambda x, mode: x, in_axes=(0, None))(XS, "mean")
     with pytest.raises(TypeError, match="axis_size must be an int, got '8'"):
         jax.pmap(lambda x: x, axis_size="8")
     with pytest.raises(TypeError, match=r"axis_name must be hashable, got \['i'\]"):

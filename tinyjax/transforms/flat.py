@@ -37,14 +37,14 @@ def fun_name(f):
     return getattr(f, "__name__", type(f).__name__)
 
 
-def lift_args(leaves, name, what="argument"):
+def lift_args(leaves, name, what="argument", static="jit(f, static_argnames=...)"):
     """Leaves of arguments as Values; TypeError names the one that is no array."""
     for i, x in enumerate(leaves):
         if not is_arraylike(x):
             raise TypeError(
                 f"Error interpreting {what} to {name}: leaf {i} is {x!r} of type {type(x)}, which "
                 "is not an array or a number. If it is a string, a function or a setting, make "
-                "the argument static with jit(f, static_argnames=...)."
+                f"the argument static with {static}."
             )
     return list(map(lift, leaves))
 
