@@ -128,9 +128,7 @@ def _launcher() -> int:
 
     if not launcher.reads_arrays_right():
         raise RuntimeError("NumPy's array structure is not laid out as the launcher expects")
-    code = stored_or_compiled(
-        cache.key("launcher", ()), lambda: compile_ir(launcher.launcher_ir())
-    )
+    code = stored_or_compiled(cache.key("launcher", ()), lambda: compile_ir(launcher.launcher_ir()))
     return load_symbols(code, [launcher.LAUNCHER])[0]
 
 

@@ -141,7 +141,7 @@ class Mapping:
         self.check_static(args)
         fun, static, dynamic, kwargs = self.static.split_static(args, kwargs)
         leaves, in_tree = tree_flatten((dynamic, kwargs))
-        leaves = lift_args(leaves, self.name)
+        leaves = lift_args(leaves, self.name, static="pmap(f, static_broadcasted_argnums=...)")
         key = (
             in_tree,
             tuple([x.aval for x in leaves]),
