@@ -1,8 +1,12 @@
 """What all tests share: workers that do not grow."""
 
 import itertools
+import os
+import subprocess
+import sys
 
 import jax
+import pytest
 
 import tinyjax
 
@@ -17,3 +21,23 @@ def pytest_runtest_teardown():
     if next(_count) % EVERY == 0:
         jax.clear_caches()
         tinyjax.clear_caches()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """A test marked `apart` runs in a process of its own: a Ctrl-C that it sends could otherwise
+    hit pytest, and end all."""
+    if pyfuncitem.get_closest_marker("apart") is None or "TINYJAX_APART" in os.environ:
+        return None
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, pyfuncitem.nodeid],
+        cwd=pyfuncitem.config.rootpath,
+        env={**os.environ, "TINYJAX_APART": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    if done.returncode:
+        pytest.fail(f"{done.stdout}\n{done.stderr}", pytrace=False)
+    return True

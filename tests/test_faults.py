@@ -297,29 +297,32 @@ def interrupt():
     os.kill(os.getpid(), signal.SIGINT)
 
 
+@pytest.mark.apart
 @pytest.mark.parametrize("function", [endless, in_psum, napping])
 def test_interrupt(either, function):
-    with after_a_while(interrupt) as done, pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), after_a_while(interrupt) as done:
         function(jnp.arange(3.0)).block_until_ready()
     assert time.monotonic() - done[0] < SOON
 
 
+@pytest.mark.apart
 def test_interrupt_while_starting():
     with local_engine():
         for seconds in (0.05, 0.3, 0.6):
-            with after_a_while(interrupt, seconds), contextlib.suppress(KeyboardInterrupt):
+            with contextlib.suppress(KeyboardInterrupt), after_a_while(interrupt, seconds):
                 plus_one(jnp.arange(3.0)).block_until_ready()
                 time.sleep(1)
             assert_right()
 
 
+@pytest.mark.apart
 def test_interrupts_at_any_time():
     """Whatever is interrupted, the next result is right."""
     with local_engine() as engine:
         assert_right()
         for k in range(40):
             interruption = after_a_while(interrupt, 0.001 * k)
-            with interruption as done, contextlib.suppress(KeyboardInterrupt):
+            with contextlib.suppress(KeyboardInterrupt), interruption as done:
                 x = jnp.arange(3.0)
                 while not (done and time.monotonic() > done[0] + 1):  # it may hit a __del__
                     x = total(plus_one(x)) * 0
@@ -327,6 +330,7 @@ def test_interrupts_at_any_time():
         assert len(engine.flying) == 0
 
 
+@pytest.mark.apart
 def test_interrupts_of_interrupts():
     """Impatient users press Ctrl-C again while the first one is dealt with."""
     with local_engine() as engine:

@@ -13,7 +13,14 @@ from tinyjax.parallel.device import Mesh
 from tinyjax.parallel.engine import Program, Spec, engine
 from tinyjax.parallel.lowering import Lowering, mesh_name
 from tinyjax.parallel.packing import pack
-from tinyjax.parallel.sharded import Layout, ShardedArray, ShardedKeys, assemble, dismantle
+from tinyjax.parallel.sharded import (
+    Layout,
+    ShardedArray,
+    ShardedKeys,
+    assemble,
+    dismantle,
+    whole_aval,
+)
 from tinyjax.transforms.varying import varies
 
 TAILS = {"psum": "add", "pmax": "max", "pmin": "min"}
@@ -38,7 +45,7 @@ class Executor:
             self.devices[k : k + self.inner] for k in range(0, self.mesh.count, self.inner)
         )
         self.results = [
-            (inserted(v.aval, axis, self.size), Layout(self.holders, self.axis_name, axis))
+            (whole_aval(v.aval, axis, self.size), Layout(self.holders, self.axis_name, axis))
             for v, axis in zip(jaxpr.outvars, self.out_axes)
         ]
         self.variants = {}
@@ -99,9 +106,7 @@ class Executor:
             whole = op and len(places) == 1 and not differs[places[0]]
             if not whole or tuple(sorted(eqn.params["axes"])) != every:
                 break
-            if eqn.params.get("axis_index_groups") is not None or not isinstance(
-                eqn.invars[0], Var
-            ):
+            if eqn.params["axis_index_groups"] is not None or not isinstance(eqn.invars[0], Var):
                 break
             eqns.pop()
             outvars[places[0]] = eqn.invars[0]
@@ -144,13 +149,6 @@ class Executor:
             ticket.wait()
             return ShardedKeys(assemble(current.get(buffer), aval, layout.cut), layout)
         return ShardedArray(aval, buffer, layout, current, ticket)
-
-
-def inserted(aval, axis, size):
-    """The type of an array whose parts along an axis have this type."""
-    if axis is None:
-        return aval
-    return aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis:]))
 
 
 @memo

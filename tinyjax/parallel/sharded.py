@@ -89,3 +89,10 @@ def row_aval(aval, cut):
     if cut is None:
         return aval
     return ShapedArray(aval.shape[:cut] + aval.shape[cut + 1 :], aval.dtype, aval.weak_type)
+
+
+def whole_aval(aval, cut, size):
+    """The type of an array of so many parts of this type: the other way round."""
+    if cut is None:
+        return aval
+    return aval.update(shape=(*aval.shape[:cut], size, *aval.shape[cut:]))

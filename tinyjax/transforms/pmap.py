@@ -9,6 +9,7 @@ along. Nothing here knows how devices run: `parallel/` does.
 
 from tinyjax.core import memo, run
 from tinyjax.parallel.executor import executor
+from tinyjax.parallel.sharded import whole_aval
 from tinyjax.primitives.arithmetic import const, div
 from tinyjax.transforms.axis_env import named_axes
 from tinyjax.transforms.batching import Axis
@@ -59,7 +60,7 @@ class Pmap(Higher):
         return executor(jaxpr, tuple(params.items())).run(xs)
 
     def type(self, *avals, jaxpr, axis_size, out_axes, **_):
-        return [whole_aval(a, axis_size, k) for a, k in zip(jaxpr.out_avals, out_axes)]
+        return [whole_aval(a, k, axis_size) for a, k in zip(jaxpr.out_avals, out_axes)]
 
     def batch(self, axis, vals, dims, /, **params):
         # An operand of rank r has the batch axis at d, the mapped one at m as if there were none.
@@ -133,13 +134,6 @@ class Pmap(Higher):
             params=self.replaced(params, jaxpr, in_axes, out_axes),
             outvars=take(eqn.outvars, used),
         )
-
-
-def whole_aval(aval, size, axis):
-    """The type of an array whose parts along an axis have this type."""
-    if axis is None:
-        return aval
-    return aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis:]))
 
 
 @memo
