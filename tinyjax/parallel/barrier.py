@@ -31,7 +31,7 @@ from tinyjax.parallel.cells import (
 
 OK, ABORTED, MISMATCH = 0, 1, 2  # what waiting returns; a mismatch: 2 + 256 times the peer
 
-YIELDS = 50  # times that a waiting device lets others run before it sleeps
+YIELDS = 300  # times that a waiting device lets others run before it sleeps: some 100 us
 NAPS = 20, 1000  # microseconds, the first and the longest
 
 # ---- the text ------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ lies in the shared memory.
 """
 
 import os
+import select
 from functools import cache
 from struct import Struct
 
@@ -31,11 +32,16 @@ def command(kind, number, after, payload):
     return HEAD.pack(HEAD.size + len(payload), kind, number, after) + payload
 
 
+LOOKS = 50  # some 50 us: to wake a core that has gone to sleep takes up to 30
+
+
 class Commands:
-    """The device's end of its pipe."""
+    """The device's end of its pipe. looks: how often to look for a command before sleeping."""
 
     def __init__(self, fd):
-        self.fd, self.data = fd, b""
+        self.fd, self.data, self.looks = fd, b"", 0
+        self.poll = select.poll()
+        self.poll.register(fd, select.POLLIN)
 
     def next(self):
         """(kind, number, after, payload) of the next command; ends the process with the pipe."""
@@ -48,6 +54,10 @@ class Commands:
 
     def read(self):
         """Wait for bytes."""
+        for _ in range(self.looks):
+            if self.poll.poll(0):
+                break
+            os.sched_yield()  # others may run
         data = os.read(self.fd, 1 << 16)
         if not data:
             os._exit(0)

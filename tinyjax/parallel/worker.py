@@ -46,6 +46,7 @@ from tinyjax.parallel.wire import (
     FAILED,
     FORGET,
     LONG_CALL,
+    LOOKS,
     REPORT,
     STUCK,
     Commands,
@@ -118,6 +119,7 @@ class Worker:
         own.specs = program.ins + program.outs
         own.flags, own.count = program.flags, program.mesh.count
         own.may_part = parts(own.jaxpr)
+        own.looks = LOOKS if own.count <= self.cores else 0  # else others need the core
         self.programs[number] = own
         found = [str(w.message) for w in caught if issubclass(w.category, RuntimeWarning)]
         self.report(DEFINED, number, found or None)
@@ -153,6 +155,7 @@ class Worker:
         if own.flags != self.flags:
             self.use_flags(own.flags)
         device.begin(number)
+        self.commands.looks = own.looks
         run()
         if own.may_part:
             device.meet_at_end()
