@@ -259,16 +259,23 @@ def test_the_transpose_is_the_transpose(name):
 
 
 def test_extremes_have_no_derivative():
-    for name in ("pmax", "pmin"):
-        f = lambda jax: lambda x: getattr(jax.lax, name)(x * x, "i")  # noqa: B023
-        for world in (lambda jax: jax.pmap, lambda jax: jax.vmap):
+    def check_one(name):
+        f = lambda jax: lambda x: getattr(jax.lax, name)(x * x, "i")
+
+        def check_each(world):
             same_error(
-                lambda jax: world(jax)(jax.grad(f(jax)), axis_name="i")(ROWS),  # noqa: B023
+                lambda jax: world(jax)(jax.grad(f(jax)), axis_name="i")(ROWS),
                 f"differentiation rule for '{name}' not implemented",
                 "stop_gradient",
             )
-        stopped = lambda jax: jax.grad(lambda x: x * f(jax)(jax.lax.stop_gradient(x)))  # noqa: B023
-        same(lambda jax: jax.pmap(stopped(jax), axis_name="i")(ROWS))  # noqa: B023
+
+        for world in (lambda jax: jax.pmap, lambda jax: jax.vmap):
+            check_each(world)
+        stopped = lambda jax: jax.grad(lambda x: x * f(jax)(jax.lax.stop_gradient(x)))
+        same(lambda jax: jax.pmap(stopped(jax), axis_name="i")(ROWS))
+
+    for name in ("pmax", "pmin"):
+        check_one(name)
 
 
 def test_gradients_through_psum():
@@ -402,6 +409,10 @@ def test_printed_form_of_several_names(f):
 
 
 def test_reductions_by_name_in_numpy():
+    def check_one(f):
+        same(lambda jax: jax.vmap(lambda x: f(jax, x), axis_name="i")(SMALL))
+        same(lambda jax: jax.pmap(lambda x: f(jax, x), axis_name="i")(SMALL))
+
     for f in (
         lambda jax, x: jax.numpy.sum(x, axis=("i", 0)),
         lambda jax, x: jax.numpy.mean(x, axis=(0, "i")),
@@ -409,8 +420,7 @@ def test_reductions_by_name_in_numpy():
         lambda jax, x: jax.numpy.min(x, axis="i"),
         lambda jax, x: jax.numpy.sum(x, axis=(1, "i"), keepdims=True),
     ):
-        same(lambda jax: jax.vmap(lambda x: f(jax, x), axis_name="i")(SMALL))  # noqa: B023
-        same(lambda jax: jax.pmap(lambda x: f(jax, x), axis_name="i")(SMALL))  # noqa: B023
+        check_one(f)
 
 
 # ---- dtypes and trees ----------------------------------------------------------------------------
@@ -448,26 +458,38 @@ def test_dtypes(dtype):
 
 def test_weak_types():
     """Numbers that follow the dtypes of others."""
+
+    def check_one(name, args):
+        f = lambda jax: (
+            lambda x: getattr(jax.lax, name)(
+                jax.numpy.where(x > 0, 1, 2.0),
+                "i",
+                *args,
+            )
+        )
+
+        def check_each(mapping):
+            same(lambda jax: getattr(jax, mapping)(f(jax), axis_name="i")(ROWS))
+
+        for mapping in ("vmap", "pmap"):
+            check_each(mapping)
+
     for name, args in (
         ("psum", ()), ("pmax", ()), ("pmean", ()), ("all_gather", ()), ("ppermute", (RING,)),
     ):  # fmt: skip
-        f = lambda jax: (
-            lambda x: getattr(jax.lax, name)(  # noqa: B023
-                jax.numpy.where(x > 0, 1, 2.0),
-                "i",
-                *args,  # noqa: B023
-            )
-        )
-        for mapping in ("vmap", "pmap"):
-            same(lambda jax: getattr(jax, mapping)(f(jax), axis_name="i")(ROWS))  # noqa: B023
+        check_one(name, args)
 
 
 def test_trees():
     tree = {"a": SMALL, "b": (ROWS, [X[:, :, 0]])}
+
+    def check_one(name, args):
+        same(lambda jax: jax.pmap(
+            lambda t: getattr(jax.lax, name)(t, "i", *args), axis_name="i")(tree))  # fmt: skip
+
     for name, args in (("psum", ()), ("pmean", ()), ("pmin", ()), ("all_gather", ()),
                        ("ppermute", (SOME,)), ("pshuffle", (list(range(8))[::-1],))):  # fmt: skip
-        same(lambda jax: jax.pmap(
-            lambda t: getattr(jax.lax, name)(t, "i", *args), axis_name="i")(tree))  # noqa: B023  # fmt: skip
+        check_one(name, args)
     wide = [SMALL, {"x": X}]
     same(lambda jax: jax.pmap(lambda t: jax.lax.psum_scatter(t, "i"), axis_name="i")(wide))
     same(lambda jax: jax.pmap(lambda t: jax.lax.all_to_all(t, "i", 0, 1), axis_name="i")(wide))
@@ -494,12 +516,18 @@ def test_constants():
 
         return getattr(jax, mapping)(f, axis_name="i")(ROWS)
 
+    def check_one(mapping):
+        same(lambda jax: run(jax, mapping))
+
     for mapping in ("vmap", "pmap"):
-        same(lambda jax: run(jax, mapping))  # noqa: B023
+        check_one(mapping)
     assert all(kinds == [int, float, complex, int, float] for kinds in seen)
 
 
 def test_no_names():
+    def check_one(f):
+        same(lambda jax: jax.vmap(lambda x: f(jax.lax, x), axis_name="i")(ROWS))
+
     for f in (
         lambda lax, x: lax.psum(x, ()),
         lambda lax, x: lax.pmean(x, ()),
@@ -508,36 +536,48 @@ def test_no_names():
         lambda lax, x: lax.psum_scatter(x, ()),
         lambda lax, x: x * lax.axis_index(()) + lax.axis_size(()),
     ):
-        same(lambda jax: jax.vmap(lambda x: f(jax.lax, x), axis_name="i")(ROWS))  # noqa: B023
+        check_one(f)
 
 
 def test_keys_move():
     """Random keys are sent like numbers, but not added."""
     keys = lambda jax: jax.random.split(jax.random.key(0), 8)
     shift = lambda jax, m: getattr(jax, m)(lambda k: jax.lax.ppermute(k, "i", RING), axis_name="i")
+
+    def check_one(mapping):
+        same(lambda jax: jax.random.key_data(shift(jax, mapping)(keys(jax))))
+
     for mapping in ("vmap", "pmap"):
-        same(lambda jax: jax.random.key_data(shift(jax, mapping)(keys(jax))))  # noqa: B023
+        check_one(mapping)
     gather = lambda m: getattr(OURS, m)(lambda k: OURS.lax.all_gather(k, "i"), axis_name="i")
     for mapping in ("vmap", "pmap"):  # JAX's pmap fails here
         out = OURS.random.key_data(gather(mapping)(keys(OURS)))
         data = np.asarray(ORACLE.random.key_data(keys(ORACLE)))
         np.testing.assert_array_equal(out, np.broadcast_to(data, (8, 8, 2)))
-    for name in ("psum", "pmax", "pmin"):
-        f = lambda jax: lambda k: getattr(jax.lax, name)(k, "i")  # noqa: B023
+
+    def check_one(name):
+        f = lambda jax: lambda k: getattr(jax.lax, name)(k, "i")
         same_error(
-            lambda jax: jax.pmap(f(jax), axis_name="i")(keys(jax)),  # noqa: B023
+            lambda jax: jax.pmap(f(jax), axis_name="i")(keys(jax)),
             "does not accept dtype key<fry>",
         )
+
+    for name in ("psum", "pmax", "pmin"):
+        check_one(name)
 
 
 def test_extremes_of_nan():
     """NaN wins (JAX's vmap; its devices forget about it)."""
     x = np.array([1, np.nan, 2, 3, 4, 5, 6, 7], np.float32)
-    for name in ("pmax", "pmin"):
-        f = lambda jax: lambda x: getattr(jax.lax, name)(x, "i")  # noqa: B023
+
+    def check_one(name):
+        f = lambda jax: lambda x: getattr(jax.lax, name)(x, "i")
         want = ORACLE.vmap(f(ORACLE), axis_name="i")(x)
         compare(OURS.vmap(f(OURS), axis_name="i")(x), want)
         compare(OURS.pmap(f(OURS), axis_name="i")(x), want)
+
+    for name in ("pmax", "pmin"):
+        check_one(name)
 
 
 # ---- scopes and errors ---------------------------------------------------------------------------
@@ -581,10 +621,13 @@ def test_unbound_names(name):
 
 
 def test_unbound_index_and_size():
+    def check_one(name):
+        f = lambda jax, axis: lambda x: getattr(jax.lax, name)(axis)
+        same_error(lambda jax: jax.vmap(f(jax, "k"), axis_name="i")(ROWS), "unbound axis name: k")
+        same_error(lambda jax: f(jax, "k")(0), "unbound axis name: k")
+
     for name in ("axis_index", "axis_size"):
-        f = lambda jax, axis: lambda x: getattr(jax.lax, name)(axis)  # noqa: B023
-        same_error(lambda jax: jax.vmap(f(jax, "k"), axis_name="i")(ROWS), "unbound axis name: k")  # noqa: B023
-        same_error(lambda jax: f(jax, "k")(0), "unbound axis name: k")  # noqa: B023
+        check_one(name)
 
 
 def fails(f, x, *words, error=ValueError):
@@ -597,6 +640,10 @@ def fails(f, x, *words, error=ValueError):
 
 
 def test_sizes_that_do_not_fit():
+    def check_one(f, x, words):
+        same_error(lambda jax: jax.pmap(lambda x: f(jax.lax, x), axis_name="i")(x), *words)
+        fails(f, x, *words)
+
     for f, x, *words in (
         (call("psum_scatter"), X[:, :3], "size 3 must match shard count 8", "tiled=True"),
         (call("psum_scatter", tiled=True), X[:, :3], "size 3 must be divisible by shard_count 8"),
@@ -604,8 +651,7 @@ def test_sizes_that_do_not_fit():
         (call("all_to_all", 0, 0, tiled=True), X[:, :3], "split_axis (3) has to be divisible"),
         (call("all_gather", axis=5), X, "axis 5 is out of bounds for array of dimension 3"),
     ):
-        same_error(lambda jax: jax.pmap(lambda x: f(jax.lax, x), axis_name="i")(x), *words)  # noqa: B023
-        fails(f, x, *words)
+        check_one(f, x, words)
     fails(call("psum_scatter"), ROWS, "scatter_dimension 0 is out of bounds")
     fails(call("psum_scatter", scatter_dimension=2), SMALL, "scatter_dimension 2 is out of bounds")
     fails(call("all_to_all", 2, 0), SMALL, "split_axis 2 is out of bounds")
@@ -628,20 +674,23 @@ def test_negative_axes():
 
 
 def test_groups_that_are_none():
-    for name in ("psum", "pmax", "pmin"):
-        f = lambda groups: call(name, axis_index_groups=groups)  # noqa: B023
+    def check_one(name):
+        f = lambda groups: call(name, axis_index_groups=groups)
         same_error(
-            lambda jax: jax.pmap(lambda x: f([[0, 1], [1]])(jax.lax, x), "i")(ROWS),  # noqa: B023
+            lambda jax: jax.pmap(lambda x: f([[0, 1], [1]])(jax.lax, x), "i")(ROWS),
             "axis_index_groups must cover all indices exactly once",
         )
         fails(
             f([[0, 1], [2, 3]]), ROWS, "from 0 to 7 for an axis of size 8"
         )  # JAX: when it compiles
-        places = lambda lax, x: getattr(lax, name)(x, ("i", 0), axis_index_groups=GROUPS)  # noqa: B023
+        places = lambda lax, x: getattr(lax, name)(x, ("i", 0), axis_index_groups=GROUPS)
         same_error(
-            lambda jax: jax.vmap(lambda x: places(jax.lax, x), axis_name="i")(SMALL),  # noqa: B023
+            lambda jax: jax.vmap(lambda x: places(jax.lax, x), axis_name="i")(SMALL),
             "axis_index_groups", "only", "named axes",
         )  # fmt: skip
+
+    for name in ("psum", "pmax", "pmin"):
+        check_one(name)
     for name, args in (("all_gather", ()), ("psum_scatter", ()), ("all_to_all", (0, 0)),
                        ("pswapaxes", (0,)), ("pmean", ())):  # fmt: skip
         fails(call(name, *args, axis_index_groups=UNEVEN), SMALL, "must all be the same size")
@@ -664,9 +713,13 @@ def test_permutations_that_are_none():
 
 def test_programs_of_devices_are_well_formed():
     """A pmap's name is in scope inside of it, and only there."""
-    for name in LINEAR:
-        f = lambda x: OURS.jvp(of(OURS, name), (x,), (x,))  # noqa: B023
+
+    def check_one(name):
+        f = lambda x: OURS.jvp(of(OURS, name), (x,), (x,))
         check_jaxpr(tinyjax.make_jaxpr(OURS.pmap(f, axis_name="i"))(CASES[name][1]))
+
+    for name in LINEAR:
+        check_one(name)
     with pytest.raises(NameError, match="unbound axis name: i"):
         check_jaxpr(tinyjax.make_jaxpr(lambda x: OURS.lax.psum(x, "i"), axis_env=[("i", 2)])(1.0))
 

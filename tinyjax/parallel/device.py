@@ -8,6 +8,8 @@ import itertools
 from contextvars import ContextVar
 from functools import cache
 
+import numpy as np
+
 # ---- the mesh ------------------------------------------------------------------------------------
 
 
@@ -66,6 +68,9 @@ class Mesh(tuple):
 # ---- the device ----------------------------------------------------------------------------------
 
 
+UFUNCS = {"add": np.add, "max": np.maximum, "min": np.minimum}  # the op of allreduce
+
+
 class Device:
     """What a program asks of the device it runs on. Arrays are NumPy's; members are positions in
     the mesh, this device among them, and all of them make the same call in the same order.
@@ -78,7 +83,7 @@ class Device:
     permute(x, members, sources)    x of member sources[own index]; zeros if that is None
     call_back(number, args)         run the program's callback of this number where the user is
 
-    allreduce and all_gather take out=, an array to write the result to, which all members share.
+    allreduce takes out=, an array to write the result to, which all members share.
     """
 
     def __init__(self, mesh, position):

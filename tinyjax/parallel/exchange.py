@@ -10,7 +10,7 @@ still read; before it uses a slot again it makes sure that they have.
 """
 
 import hashlib
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -19,9 +19,8 @@ from tinyjax.compiler.buffers import maker
 from tinyjax.dtypes import dtype_name
 from tinyjax.parallel.barrier import MISMATCH, OK
 from tinyjax.parallel.cells import CALLS_AT_ONCE, SMALL, TAILS
-from tinyjax.parallel.device import Device
+from tinyjax.parallel.device import UFUNCS, Device
 
-UFUNCS = {"add": np.add, "max": np.maximum, "min": np.minimum}
 NAMES = {"add": "psum of", "max": "pmax of", "min": "pmin of"}
 END = "at the end of the program"
 BLOCK = 1 << 15  # elements that are reduced at a time, so that they stay in the cache
@@ -142,7 +141,7 @@ class LocalDevice(Device):
         stack = self.swap(NAMES[op], x, members)
         if out is not None and self.position != members[0]:
             return out
-        total = reduced(UFUNCS[op], stack)
+        total = reduce(UFUNCS[op], stack)
         return total if out is None else write(out, total)
 
     def allreduce_large(self, op, x, members, out):
@@ -172,10 +171,7 @@ class LocalDevice(Device):
         self.seen(plan)
         return total.reshape(x.shape)
 
-    def all_gather(self, x, members, out=None):
-        if out is not None:
-            out[members.index(self.position)] = x
-            return out
+    def all_gather(self, x, members):
         if x.nbytes <= SMALL:
             return self.swap("all_gather of", x, members).copy()
         plan, shown = self.show("all_gather of", x, members)
@@ -186,7 +182,7 @@ class LocalDevice(Device):
     def reduce_scatter(self, x, members):
         own = members.index(self.position)
         if x.nbytes <= SMALL:
-            return reduced(np.add, self.swap("psum_scatter of", x, members)[:, own])
+            return reduce(np.add, self.swap("psum_scatter of", x, members)[:, own])
         plan, shown = self.show("psum_scatter of", x, members)
         total = np.empty(x.shape[1:], x.dtype)
         reduce_into(np.add, [view[own].reshape(-1) for view in shown], total.reshape(-1))
@@ -247,7 +243,7 @@ class LocalDevice(Device):
             if len(rows) == 2:
                 ufunc(rows[0], rows[1], out=out)
             else:
-                out[...] = reduced(ufunc, rows)
+                out[...] = reduce(ufunc, rows)
 
     def meet_at_end(self):
         """Meet once more after a program whose devices may meet more or less often: if some wait in
@@ -269,14 +265,6 @@ def write(out, x):
     """out, which now holds x."""
     out[...] = x
     return out
-
-
-def reduced(ufunc, rows):
-    """row op row op ... from the first to the last."""
-    total = ufunc(rows[0], rows[1])
-    for row in rows[2:]:
-        total = ufunc(total, row)
-    return total
 
 
 def reduce_into(ufunc, rows, out):

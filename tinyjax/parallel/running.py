@@ -13,7 +13,7 @@ class DeviceProgram:
     def __init__(self, program, position):
         self.jaxpr = joined(unpack(program.code), program.mesh.count)
         self.executable = compile_jaxpr(self.jaxpr, program.name)
-        self.tail, self.axes = program.tail, program.mesh.names
+        self.tail = program.tail
         device = program.devices[position]
         self.in_parts = [spec.part_of(device) for spec in program.ins]
         self.out_parts = [spec.part_of(device) for spec in program.outs]

@@ -4,14 +4,13 @@ Python's lock lets one thread interpret at a time; only kernels and NumPy overla
 """
 
 import threading
+from functools import reduce
 
 import numpy as np
 
-from tinyjax.parallel.device import Device
+from tinyjax.parallel.device import UFUNCS, Device
 from tinyjax.parallel.engine import Buffer, DeviceError, Engine, Spec, Ticket
 from tinyjax.parallel.running import DeviceProgram
-
-UFUNCS = {"add": np.add, "max": np.maximum, "min": np.minimum}
 
 
 class ThreadBuffer(Buffer):
@@ -38,22 +37,17 @@ class ThreadDevice(Device):
         return found
 
     def allreduce(self, op, x, members, out=None):
-        total, *rest = self.exchange(x, members)
-        for other in rest:
-            total = UFUNCS[op](total, other)
+        total = reduce(UFUNCS[op], self.exchange(x, members))
         if out is not None and self.position == members[0]:
             out[...] = total
         return total
 
-    def all_gather(self, x, members, out=None):
+    def all_gather(self, x, members):
         return np.stack(self.exchange(x, members))
 
     def reduce_scatter(self, x, members):
         own = members.index(self.position)
-        total, *rest = [rows[own] for rows in self.exchange(x, members)]
-        for other in rest:
-            total = total + other
-        return total
+        return reduce(np.add, [rows[own] for rows in self.exchange(x, members)])
 
     def all_to_all(self, x, members):
         own = members.index(self.position)
