@@ -208,6 +208,13 @@ def test_a_warm_process_never_imports_numba(folder):
     assert in_a_new_process(code, TINYJAX_CACHE_DIR=str(folder.parent)) == ["False", "True"]
 
 
+def test_kernels_that_are_compiled_or_loaded_are_counted(folder):
+    code = "make(), make()\nfrom tinyjax.runtime import kernel_counts\nprint(*kernel_counts())"
+    for compiled, loaded in [("1", "0"), ("0", "1")]:
+        printed = in_a_new_process(code, TINYJAX_CACHE_DIR=str(folder.parent))
+        assert printed == [compiled, loaded]
+
+
 def test_entries_are_private_and_complete(folder):
     name = fresh("x[i] + f32(0.25)")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700

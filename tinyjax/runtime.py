@@ -11,6 +11,7 @@ import types
 import numpy as np
 
 from tinyjax.array import Array
+from tinyjax.compiler.backend import kernel_counts
 from tinyjax.config import current_flags
 from tinyjax.core import EVAL, Trace, Tracer, active, current_trace
 from tinyjax.devices import device_count, local_device_count, process_count
@@ -205,6 +206,7 @@ __all__ = [
     "clear_caches",
     "effects_barrier",
     "ensure_compile_time_eval",
+    "kernel_counts",
     "live_arrays",
     "named_call",
     "named_scope",

@@ -25,6 +25,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from tinyjax.compiler import cache, launcher
 from tinyjax.compiler.intrinsics_py import run_source_in_python
@@ -32,14 +33,39 @@ from tinyjax.compiler.signature import Param, parse
 
 Kernel = Callable[..., None]
 
-__all__ = ["Kernel", "KernelError", "compile_kernel", "run_source_in_python"]
+__all__ = ["Kernel", "KernelError", "compile_kernel", "kernel_counts", "run_source_in_python"]
 
 _kernels: dict[tuple[str, tuple[str, ...]], Kernel] = {}
 _lock = threading.RLock()  # Numba compiles for one thread at a time
+_counts = {"compiled": 0, "loaded": 0}  # kernels, since the process started
 
 
 class KernelError(Exception):
     """A kernel's source cannot be compiled: the message says why and shows the source."""
+
+
+class KernelCounts(NamedTuple):
+    """How many kernels a process has compiled, and how many it has read from the disk cache."""
+
+    compiled: int
+    loaded: int
+
+
+def kernel_counts() -> KernelCounts:
+    """How many kernels this process has compiled, and how many it has read from the disk cache.
+
+    A kernel does not know sizes: a function that meets arrays of a new shape is traced again, but
+    finds its kernels.
+
+    >>> import tinyjax as jax, tinyjax.numpy as jnp
+    >>> f = jax.jit(lambda x: jnp.sin(x) * x)
+    >>> y = f(jnp.ones(1000))
+    >>> before = kernel_counts()
+    >>> y = f(jnp.ones(2000))
+    >>> kernel_counts() == before
+    True
+    """
+    return KernelCounts(**_counts)
 
 
 def compile_kernel(name: str, source: str, signature: tuple[str, ...]) -> Kernel:
@@ -77,14 +103,18 @@ def compile_kernel(name: str, source: str, signature: tuple[str, ...]) -> Kernel
 
 def _build(name: str, source: str, codes: tuple[str, ...]) -> Kernel:
     """Load a kernel from the disk cache or compile it."""
-    params = parse(codes)
+    params, entry = parse(codes), cache.key(source, codes)
+    stored = cache.load(entry)
+    origin = "compiled" if stored is None else "loaded"
     try:
-        stored = stored_or_compiled(
-            cache.key(source, codes), lambda: _object_code(name, source, params)
-        )
-        return _load(name, params, stored)
+        if stored is None:
+            stored = _object_code(name, source, params)
+            cache.store(entry, stored)
+        kernel = _load(name, params, stored)
     except Exception as error:
-        return _fall_back(name, source, codes, error)
+        kernel = _fall_back(name, source, codes, error)
+    _counts[origin] += 1
+    return kernel
 
 
 def _object_code(name: str, source: str, params: tuple[Param, ...]) -> bytes:
