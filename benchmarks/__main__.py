@@ -1,11 +1,12 @@
 """The command: `python -m benchmarks [names]`."""
 
 import argparse
+import json
 import math
 import sys
 from pathlib import Path
 
-from benchmarks import report
+from benchmarks import goals, report
 from benchmarks.registry import UnknownName, choose
 from benchmarks.runner import ROOT, WORLDS, measure
 from benchmarks.workloads import load
@@ -35,13 +36,15 @@ def parser():
         description="Runs the same programs on tinyjax and on jax, in fresh processes in turn, and "
         "prints tinyjax's time and memory as shares of jax's.",
     )
-    out.add_argument("names", nargs="*", help="names, groups or patterns ('pmap*'); default: all")
+    out.add_argument(
+        "names", nargs="*", help="names, groups, files or patterns ('pmap*'); default: all"
+    )
     out.add_argument("--list", action="store_true", help="say what there is, and stop")
     out.add_argument(
         "--rounds", type=positive(int), default=3, help="processes per world (%(default)s)"
     )
     out.add_argument(
-        "--seconds", type=positive(float), default=0.5, help="of timed calls each (%(default)s)"
+        "--seconds", type=positive(float), default=0.3, help="of timed calls each (%(default)s)"
     )
     out.add_argument(
         "--timeout", type=positive(float), default=300, help="seconds for a process (%(default)s)"
@@ -93,22 +96,24 @@ def main(arguments=None):
             print(f"{workload.name:24} {workload.doc}")
         return 0
     outcomes = run(chosen, settings)
+    content = report.content(outcomes, settings)
     print(report.table(outcomes))
     print(f"\n{report.EXPLANATION}")
-    save(outcomes, settings)
+    if judged := goals.table(content["workloads"]):
+        print(f"\n{judged}")
+    save(outcomes, content, settings.output)
     if wrong := report.failures(outcomes):
         print(f"\n{wrong}", file=sys.stderr)
         return 1
     return 0 if len(outcomes) == len(chosen) else 130
 
 
-def save(outcomes, settings):
+def save(outcomes, content, path):
     """Write the JSON file and the chart."""
     from benchmarks.chart import draw
 
-    path = settings.output
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(report.as_json(outcomes, settings))
+    path.write_text(json.dumps(content, indent=1) + "\n")
     print(f"\nFigures: {path}")
     if any(not o.error for o in outcomes):
         draw(outcomes, path.with_suffix(".png"))

@@ -1,6 +1,6 @@
 """The bar chart: how long a call takes, as a share of what jax takes."""
 
-from benchmarks.report import geometric_mean
+from benchmarks.text import geometric_mean
 
 
 def draw(outcomes, path):

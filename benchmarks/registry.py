@@ -10,6 +10,9 @@ The function is handed a world, `jax` and its `jnp`: the real ones or tinyjax's.
 operands, and returns what is timed: a function without arguments, whose result is waited for.
 The choices that the decorator lists are handed in, too, in all combinations; `devices` is one of
 them that has a meaning: the world has that many.
+
+If what is returned has an attribute `numpy`, that is the same thing done by NumPy alone, and timed
+beside it.
 """
 
 import difflib
@@ -19,17 +22,27 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+TIMED = {  # what "run" is the time of
+    "call": "a call, its result awaited",
+    "returns": "a call until it returns; the wait for its result comes after the clock",
+    "shapes": "a call whose operands have shapes that no call before had",
+    "memory": "a call of a program compiled beforehand: its memory is what matters",
+    "start": "a process, from its start to its first result",
+}
+SHAPES = 12  # how many such calls are made, the first one included
+
 
 @dataclass(frozen=True)
 class Workload:
-    """One thing to measure. fresh: from the start of a process to its first result."""
+    """One thing to measure. module: of the file that it stands in; timed: one of TIMED."""
 
     name: str
     group: str
+    module: str
     doc: str
     make: Callable
     params: dict[str, Any] = field(default_factory=dict)
-    fresh: bool = False
+    timed: str = "call"
 
     @property
     def devices(self):
@@ -44,8 +57,13 @@ class UnknownName(ValueError):
     """A name that matches no workload."""
 
 
-def workload(fresh=False, **choices):
-    """Make workloads of a function, one for each combination of the choices."""
+def workload(timed="call", **choices):
+    """Make workloads of a function, one for each combination of the choices.
+
+    timed: one of TIMED.
+    """
+    if timed not in TIMED:
+        raise TypeError(f"timed={timed!r} is none of {', '.join(TIMED)}")
 
     def register(make):
         if not make.__doc__:
@@ -55,16 +73,16 @@ def workload(fresh=False, **choices):
             if name in WORKLOADS:
                 raise TypeError(f"there are two workloads called {name}")
             params = dict(zip(choices, values))
-            WORKLOADS[name] = Workload(
-                name, make.__name__, make.__doc__.splitlines()[0], make, params, fresh
-            )
+            module = make.__module__.rpartition(".")[2]
+            doc = make.__doc__.splitlines()[0]
+            WORKLOADS[name] = Workload(name, make.__name__, module, doc, make, params, timed)
         return make
 
     return register
 
 
 def choose(patterns, known):
-    """The workloads of these names, groups or patterns (`pmap*`); of no pattern: all.
+    """The workloads of these names, groups, modules or patterns (`pmap*`); of no pattern: all.
 
     Raises UnknownName, with the known names, for a pattern that matches nothing.
     """
@@ -73,7 +91,7 @@ def choose(patterns, known):
         found = [
             w
             for w in known.values()
-            if pattern == w.group or pattern == w.name or fnmatch.fnmatch(w.name, pattern)
+            if pattern in (w.group, w.module) or fnmatch.fnmatch(w.name, pattern)
         ]
         if not found:
             raise UnknownName(unknown(pattern, known))
@@ -83,7 +101,7 @@ def choose(patterns, known):
 
 def unknown(pattern, known):
     """The words of the error."""
-    groups = sorted({w.group for w in known.values()})
+    groups = sorted({word for w in known.values() for word in (w.group, w.module)})
     close = difflib.get_close_matches(pattern, [*known, *groups], 1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     names = "".join(f"\n  {name}" for name in known)

@@ -1,42 +1,15 @@
 """What is made of the measurements: the table and the JSON file."""
 
 import importlib.metadata
-import json
-import math
 import os
 import platform
 import sys
 from pathlib import Path
 
-from benchmarks.runner import FIGURES, WORLDS
+from benchmarks.runner import WORLDS
+from benchmarks.text import aligned, geometric_mean, in_words, share
 
 RATIOS = {"run": "run", "first": "first", "peak": "memory"}  # figure -> its word in the table
-
-
-def geometric_mean(numbers):
-    """The n-th root of the product of n positive numbers."""
-    return math.exp(math.fsum(map(math.log, numbers)) / len(numbers))
-
-
-def in_words(seconds):
-    """A time with its unit.
-
-    >>> in_words(0.0000123), in_words(0.5), in_words(12)
-    ('12.3 us', '500 ms', '12 s')
-    """
-    for unit, size in (("us", 1e-6), ("ms", 1e-3)):
-        if seconds < 999.5 * size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.3g} s"
-
-
-def share(ratio):
-    """A ratio as the table shows it.
-
-    >>> share(0.4567), share(0.00123), share(12.3)
-    ('0.46x', '0.001x', '12.30x')
-    """
-    return f"{ratio:.2f}x" if ratio >= 0.095 else f"{ratio:.3f}x"
 
 
 # ---- the table -----------------------------------------------------------------------------------
@@ -50,9 +23,8 @@ def table(outcomes):
     head = ["workload", "tinyjax", "jax", *RATIOS.values()]
     rows = [row(o) for o in done]
     last = [summary_row(word, pick, done) for word, pick in SUMMARIES.items()]
-    widths = [max(map(len, column)) for column in zip(head, *rows, *last)]
-    rule = "-" * (sum(widths) + 2 * len(widths) - 2)
-    lines = [line(cells, widths) for cells in (head, *rows, *last)]
+    lines = aligned([head, *rows, *last])
+    rule = "-" * len(lines[0])
     return "\n".join([lines[0], rule, *lines[1 : 1 + len(rows)], rule, *lines[1 + len(rows) :]])
 
 
@@ -68,15 +40,6 @@ def row(outcome):
 def summary_row(word, pick, done):
     """The cells of a line below the rule."""
     return [word, "", "", *[share(pick([o.ratio(f) for o in done])) for f in RATIOS]]
-
-
-def line(cells, widths):
-    """Cells side by side, numbers to the right."""
-    first, *others = [
-        cell.ljust(width) if k == 0 else cell.rjust(width)
-        for k, (cell, width) in enumerate(zip(cells, widths))
-    ]
-    return "  ".join([first, *others]).rstrip()
 
 
 EXPLANATION = """tinyjax, jax: time of a call. run, first, memory: tinyjax by jax, less is better,
@@ -115,10 +78,10 @@ def processor():
     return platform.processor() or platform.machine()
 
 
-def as_json(outcomes, settings):
-    """Everything that was measured, as one text."""
+def content(outcomes, settings):
+    """Everything that was measured, made of what JSON knows."""
     done = [o for o in outcomes if not o.error]
-    content = {
+    return {
         "machine": machine(),
         "settings": {"rounds": settings.rounds, "seconds": settings.seconds},
         "workloads": [entry(o) for o in outcomes],
@@ -128,14 +91,16 @@ def as_json(outcomes, settings):
             if done
         },
     }
-    return json.dumps(content, indent=1) + "\n"
+
+
+DESCRIPTION = ("name", "group", "module", "doc", "timed", "devices")
 
 
 def entry(outcome):
     """One workload in the file. Times are in seconds, memory in bytes."""
-    out = {"name": outcome.workload.name, "doc": outcome.workload.doc}
+    out = {key: getattr(outcome.workload, key) for key in DESCRIPTION}
     if outcome.error:
         return out | {"error": outcome.error}
-    medians = {w: {f: outcome.median(w, f) for f in FIGURES} for w in WORLDS}
+    medians = {w: {f: outcome.median(w, f) for f in outcome.rounds[w]} for w in WORLDS}
     ratios = {figure: outcome.ratio(figure) for figure in RATIOS}
     return out | medians | {"ratio": ratios, "rounds": outcome.rounds}

@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 WORLDS = ("tinyjax", "jax")
-FIGURES = ("first", "run", "peak", "growth")
+FIGURES = ("first", "run", "peak", "growth")  # in seconds and bytes; some workloads have more
 # Results of the two worlds agree to this (mean sizes of arrays): far off, they measure two things.
 SAME = 1e-2
 
@@ -51,9 +51,9 @@ def measure(workload, rounds, settings, tick=lambda: None):
         for _ in range(rounds):
             for world in WORLDS:
                 measured = one_round(workload, world, settings)
-                outcome.results[world] = measured["result"]
-                for figure in FIGURES:
-                    outcome.rounds[world].setdefault(figure, []).append(measured[figure])
+                outcome.results[world] = measured.pop("result")
+                for figure, number in measured.items():
+                    outcome.rounds[world].setdefault(figure, []).append(number)
                 tick()
         check_same(*[outcome.results[world] for world in WORLDS])
     except Failed as error:
@@ -83,7 +83,7 @@ def one_round(workload, world, settings):
     cache = tempfile.mkdtemp(prefix="tinyjax-benchmark-")
     try:
         measured = run_child(workload, world, settings, cache)
-        if workload.fresh:
+        if workload.timed == "start":
             measured["run"] = run_child(workload, world, settings, cache)["first"]
     finally:
         shutil.rmtree(cache, ignore_errors=True)
@@ -132,13 +132,14 @@ def environment(outer, workload, cache):
     env = dict(outer)
     for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):  # BLAS chooses by the machine
         env.pop(name, None)
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # JAX was compiled to bytecode when it was installed
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), outer.get("PYTHONPATH")]))
     env["JAX_PLATFORMS"] = "cpu"
     env["TINYJAX_NUM_DEVICES"] = str(workload.devices)
     flags = re.sub(r"--xla_force_host_platform_device_count=\d+", "", outer.get("XLA_FLAGS", ""))
     env["XLA_FLAGS"] = f"{flags} --xla_force_host_platform_device_count={workload.devices}".strip()
     env["TINYJAX_CACHE_DIR"] = f"{cache}/tinyjax"
-    if workload.fresh:  # jax has a cache on disk, too, if it is asked to
+    if workload.timed == "start":  # jax has a cache on disk, too, if it is asked to
         env["JAX_COMPILATION_CACHE_DIR"] = f"{cache}/jax"
         env["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
         env["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"

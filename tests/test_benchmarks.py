@@ -12,15 +12,17 @@ from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import tinyjax
-from benchmarks import child, report, runner
+from benchmarks import child, goals, report, runner
 from benchmarks.__main__ import parser
 from benchmarks.memory import descendants, peak_memory
-from benchmarks.registry import UnknownName, choose, workload
+from benchmarks.registry import SHAPES, UnknownName, choose, workload
+from benchmarks.text import geometric_mean
 from benchmarks.workloads import load
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -65,9 +67,11 @@ def bench(*arguments, folder):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
 
 
-def outcome(name, tinyjax, jax, error=""):
+def outcome(name, tinyjax, jax, error="", **description):
     """An Outcome with the same number for all figures."""
-    out = runner.Outcome(SimpleNamespace(name=name, doc="a workload"), error=error)
+    described = {"name": name, "group": name, "module": "mine", "doc": "a workload"}
+    described |= {"timed": "call", "devices": 1} | description
+    out = runner.Outcome(SimpleNamespace(**described), error=error)
     for figure in runner.FIGURES:
         out.rounds["tinyjax"][figure], out.rounds["jax"][figure] = tinyjax, jax
     return out
@@ -84,12 +88,14 @@ def test_a_workload_from_end_to_end(tmp_path):
         "geometric mean",
         "worst",
     ]
+    assert "call of a jitted function" in done.stdout and "new shape" not in done.stdout
     content = json.loads((tmp_path / "out.json").read_text())
     assert content["settings"] == {"rounds": 1, "seconds": 0.001}
     assert content["machine"]["versions"]["jax"] == jax.__version__
     (found,) = content["workloads"]
     for world in runner.WORLDS:
         assert all(found[world][figure] > 0 for figure in ("first", "run", "peak"))
+        assert found[world]["output"] == 12 and found[world]["recompiled"] == 0
     for figure, ratio in found["ratio"].items():
         assert ratio == found["tinyjax"][figure] / found["jax"][figure]
         assert content["summary"]["worst"][figure] == ratio
@@ -104,6 +110,16 @@ def test_a_workload_of_fresh_processes(tmp_path):
     (found,) = json.loads((tmp_path / "out.json").read_text())["workloads"]
     for world in runner.WORLDS:  # Python starts, at least
         assert found[world]["first"] > 0.02 and found[world]["run"] > 0.02
+
+
+@pytest.mark.slow
+def test_workloads_that_are_timed_in_other_ways(tmp_path):
+    done = bench("new_shape_chain", "long_call_returns", "eager_op-exp", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    shapes, returns, exp = json.loads((tmp_path / "out.json").read_text())["workloads"]
+    assert [w["timed"] for w in (shapes, returns, exp)] == ["shapes", "returns", "call"]
+    assert returns["tinyjax"]["output"] == 40_000_000
+    assert 0 < exp["tinyjax"]["numpy"] < math.inf and "numpy" not in returns["tinyjax"]
 
 
 def test_the_workload_on_the_page_runs(tmp_path):
@@ -180,11 +196,14 @@ def test_names_groups_and_patterns():
         "pmap_call",
         "jit_call",
         "jit_call_tree",
+        "long_call_returns",
     }
     assert [w.name for w in choose(["jit_call", "jit*"], known)] == [
         "jit_call",
         "jit_call_tree",
     ]
+    assert {w.module for w in choose(["linear"], known)} == {"linear"}
+    assert {"matmul-64", "solve"} < {w.name for w in choose(["linear"], known)}
     with pytest.raises(UnknownName, match="There is no workload 'jit_c'"):
         choose(["jit_c"], known)
 
@@ -201,6 +220,8 @@ def test_workloads_say_in_a_line_what_they_are_and_have_names_of_their_own():
     nameless.__doc__, nameless.__name__ = "a doc", "jit_call"
     with pytest.raises(TypeError, match="there are two workloads called jit_call"):
         workload()(nameless)
+    with pytest.raises(TypeError, match="timed='often' is none of call, returns, shapes"):
+        workload(timed="often")
 
 
 @pytest.mark.slow
@@ -245,6 +266,35 @@ def test_the_time_of_a_call_is_that_of_a_call():
     assert len(calls) >= child.BLOCK
 
 
+def test_the_time_until_a_call_returns_leaves_out_the_wait():
+    waited = []
+
+    def wait(result):
+        time.sleep(0.005)
+        waited.append(result)
+
+    assert child.time_until_return(lambda: "result", wait, 0.01) < 0.005
+    assert len(waited) > child.BLOCK and set(waited) == {"result"}
+
+
+def test_new_shapes_are_called_once_each():
+    made = []
+
+    def run():
+        made.append(len(made))
+        return made[-1]
+
+    assert child.time_of_new_shapes(run, lambda out: out, 0.01) > 0
+    assert len(made) == SHAPES - 1
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (70_000,), (300, 300)])
+def test_results_are_summed_up_in_pieces(shape):
+    x = np.random.default_rng(0).normal(size=shape)
+    assert child.mean_size(x) == pytest.approx(np.abs(x).mean())
+    assert child.output_bytes(jax, [x, {"a": x.astype(np.float32)}]) == 12 * x.size
+
+
 def test_memory_counts_what_was_held_at_once():
     before = peak_memory()
     held = bytearray(os.urandom(1 << 20)) * 64
@@ -266,6 +316,99 @@ def test_descendants_are_found():
             os.killpg(process.pid, 9)
 
 
+# ---- goals ---------------------------------------------------------------------------------------
+
+
+def figures(name, run, first=1.0, group=None, timed="call", module="mine", devices=1, **ours):
+    """A workload as it stands in the file; `ours` are tinyjax's own figures."""
+    return {
+        "name": name,
+        "group": group or name,
+        "module": module,
+        "timed": timed,
+        "devices": devices,
+        "tinyjax": {"run": run, "first": first} | ours,
+        "ratio": {"run": run, "first": first},
+    }
+
+
+def verdicts(*workloads):
+    """{goal: (found, those who miss it)}."""
+    return {v.goal.words: (v.found, [n for n, _ in v.missed]) for v in goals.judge(workloads)}
+
+
+def test_goals_about_all_workloads_leave_out_other_times_and_many_devices():
+    found = verdicts(
+        figures("a", 0.2, first=8.0),
+        figures("b", 0.8, first=0.5),
+        figures("eager", 0.1, first=1e-9, module="eager"),
+        figures("many", 100.0, devices=2),
+        figures("unawaited", 0.01, timed="returns"),
+        {"name": "broken", "error": "it broke"},
+    )
+    assert found["time of a call, geometric mean"][0] == pytest.approx((0.2 * 0.8 * 0.1) ** (1 / 3))
+    assert found["time of a call, each workload"] == (0.8, [])
+    assert found["first call, geometric mean"] == (
+        pytest.approx(2.0),
+        ["the mean of 2 workloads"],
+    )
+    assert found["first call, each workload"] == (8.0, ["a"])
+    assert found["long call returns"] == (0.01, [])
+
+
+def test_goals_about_some_workloads():
+    found = verdicts(
+        figures("jit_call", 1.2e-6),
+        figures("jit_call_tree", 0.4),
+        figures("eager_op-add", 4e-6, group="eager_op", module="eager", numpy=0.5e-6),
+        figures("thousand_equations", 0.5, first=4.9),
+        figures("vector", 0.3, timed="shapes", recompiled=0),
+        figures("matrix", 0.1, timed="shapes", recompiled=2),
+        figures("memory_of_chain", 1.0, timed="memory", excess=4 << 20),
+        figures("start", 0.5, timed="start"),
+    )
+    assert found["call of a jitted function"] == (0.4, ["jit_call_tree"])
+    assert found["the same, one array"] == (1.2e-6, [])
+    assert found["the same, above NumPy's time"] == (3.5e-6, ["eager_op-add"])
+    assert found["first call of 1000 equations"] == (4.9, [])
+    assert found["new shape of a known function"] == (0.3, ["vector"])
+    assert found["kernels compiled for it"] == (2, ["matrix"])
+    assert found["memory of a fused chain beyond its operands and result"] == (4 << 20, [])
+    assert found["fresh process, warm disk cache"] == (0.5, [])
+    assert "long call returns" not in found
+
+
+def test_a_figure_that_is_no_number_meets_no_goal():
+    assert verdicts(figures("start", math.nan, timed="start"))[
+        "fresh process, warm disk cache"
+    ] == (pytest.approx(math.nan, nan_ok=True), ["start"])
+
+
+def test_every_goal_is_about_workloads_that_exist():
+    known = [
+        figures(w.name, 1.0, 1.0, w.group, w.timed, w.module, w.devices, numpy=0, recompiled=0)
+        for w in load().values()
+    ]
+    for found in known:
+        found["tinyjax"]["excess"] = 0
+    assert [v.goal for v in goals.judge(known)] == goals.GOALS
+
+
+def test_the_table_of_goals():
+    many = [figures(f"w{k}", 2.0 + k) for k in range(6)]
+    assert goals.table([figures("start", 0.4, timed="start"), *many]).splitlines() == [
+        "goal                            at most  found",
+        "-" * 46,
+        "time of a call, geometric mean    0.45x  4.14x  missed by the mean of 6 workloads",
+        "time of a call, each workload     1.10x  7.00x  "
+        "missed by w5 7.00x, w4 6.00x, w3 5.00x, w2 4.00x and 2 more",
+        "first call, geometric mean        1.30x  1.00x  met",
+        "first call, each workload         3.00x  1.00x  met",
+        "fresh process, warm disk cache    0.50x  0.40x  met",
+    ]
+    assert goals.table([]) == ""
+
+
 # ---- arithmetic and tables -----------------------------------------------------------------------
 
 positive_numbers = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=20)
@@ -273,10 +416,10 @@ positive_numbers = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=20)
 
 @given(positive_numbers)
 def test_the_geometric_mean_is_that_of_mathematics(numbers):
-    mean = report.geometric_mean(numbers)
+    mean = geometric_mean(numbers)
     assert mean == pytest.approx(statistics.geometric_mean(numbers))
     assert min(numbers) * (1 - 1e-9) <= mean <= max(numbers) * (1 + 1e-9)
-    assert report.geometric_mean([1 / x for x in numbers]) == pytest.approx(1 / mean)
+    assert geometric_mean([1 / x for x in numbers]) == pytest.approx(1 / mean)
 
 
 def test_ratios_are_of_medians_over_rounds():
@@ -302,8 +445,9 @@ def test_the_table():
 
 def test_the_file_of_no_measurement_is_json():
     settings = SimpleNamespace(rounds=1, seconds=1.0)
-    content = json.loads(report.as_json([outcome("e", [], [], "it broke")], settings))
-    assert content["workloads"] == [{"name": "e", "doc": "a workload", "error": "it broke"}]
+    content = report.content([outcome("e", [], [], "it broke")], settings)
+    (found,) = json.loads(json.dumps(content))["workloads"]
+    assert found["name"] == "e" and found["error"] == "it broke" and "ratio" not in found
     assert content["summary"] == {}
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from benchmarks.registry import workload
+from benchmarks.workloads.elementwise import waves
 
 
 @workload()
@@ -45,7 +46,15 @@ def jit_call(jax, jnp):
 
 
 @workload()
-def eager_add(jax, jnp):
-    """x + y of three numbers, not jitted"""
-    x, y = jnp.asarray([1.0, 2.0, 3.0]), jnp.asarray([4.0, 5.0, 6.0])
-    return lambda: x + y
+def jit_call_tree(jax, jnp):
+    """a jitted call with a dictionary of lists: what a call costs"""
+    f = jax.jit(lambda tree: jax.tree_util.tree_map(lambda x: x + 1, tree))
+    tree = {"a": [jnp.ones(3), jnp.ones(3)], "b": {"c": jnp.ones(3)}}
+    return lambda: f(tree)
+
+
+@workload(timed="returns")
+def long_call_returns(jax, jnp):
+    """a call that computes ten million numbers, until it returns: chain-10000000 is its result"""
+    f, x = jax.jit(waves(jnp)), jnp.linspace(-3.0, 3.0, 10_000_000)
+    return lambda: f(x)

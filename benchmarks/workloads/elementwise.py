@@ -10,11 +10,15 @@ def normal(jnp, *shape, seed=0):
     return jnp.asarray(np.random.default_rng(seed).normal(size=shape).astype(np.float32))
 
 
+def waves(jnp):
+    """A function of elements: a chain of exp, sin, tanh and arithmetic."""
+    return lambda x: jnp.tanh(jnp.sin(x) * 2.0 + 1.0) * jnp.exp(-x * x) + 0.5 * x
+
+
 @workload(size=(1_000, 10_000, 100_000, 1_000_000, 10_000_000))
 def chain(jax, jnp, size):
     """exp, sin, tanh and arithmetic on as many numbers"""
-    f = jax.jit(lambda x: jnp.tanh(jnp.sin(x) * 2.0 + 1.0) * jnp.exp(-x * x) + 0.5 * x)
-    x = normal(jnp, size)
+    f, x = jax.jit(waves(jnp)), normal(jnp, size)
     return lambda: f(x)
 
 
@@ -29,6 +33,21 @@ def norm(jax, jnp):
 
     x = normal(jnp, 10_000, 100)
     return lambda: norm(x)
+
+
+@workload()
+def table_of_two(jax, jnp):
+    """a row and a column of 1000 numbers make a table"""
+    f = jax.jit(lambda x, y: jnp.exp(-((x[:, None] - y) ** 2)) * x[:, None] + y)
+    x, y = normal(jnp, 1000), normal(jnp, 1000, seed=1)
+    return lambda: f(x, y)
+
+
+@workload()
+def transposed(jax, jnp):
+    """x + 2 x.T of a (1000, 1000) array"""
+    f, x = jax.jit(lambda x: x + 2 * x.T), normal(jnp, 1000, 1000)
+    return lambda: f(x)
 
 
 def call_price(jax, jnp):
@@ -105,10 +124,26 @@ def sums(jax, jnp, axis):
     return lambda: f(x)
 
 
-@workload(kind=("max", "argmax", "cumsum", "sort"))
-def along(jax, jnp, kind):
-    """a function along the rows of a (1000, 1000) array"""
-    f, x = jax.jit(lambda x: getattr(jnp, kind)(x, axis=1)), normal(jnp, 1000, 1000)
+@workload(kind=("max", "argmax"), axis=("0", "1", "all"))
+def largest(jax, jnp, kind, axis):
+    """the largest number of a (1000, 1000) array along an axis, or where it is"""
+    along = None if axis == "all" else int(axis)
+    f, x = jax.jit(lambda x: getattr(jnp, kind)(x, axis=along)), normal(jnp, 1000, 1000)
+    return lambda: f(x)
+
+
+@workload(kind=("cumsum", "sort"), axis=(0, 1))
+def along(jax, jnp, kind, axis):
+    """a function along an axis of a (1000, 1000) array"""
+    f, x = jax.jit(lambda x: getattr(jnp, kind)(x, axis=axis)), normal(jnp, 1000, 1000)
+    return lambda: f(x)
+
+
+@workload()
+def moments(jax, jnp):
+    """mean, deviation, least and largest of a million numbers, in one program"""
+    f = jax.jit(lambda x: (x.mean(), x.std(), x.min(), x.max()))
+    x = normal(jnp, 1_000_000)
     return lambda: f(x)
 
 

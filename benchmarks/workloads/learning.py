@@ -1,7 +1,5 @@
 """Models that learn: steps of training, and derivatives of higher order."""
 
-import numpy as np
-
 from benchmarks.registry import workload
 from benchmarks.workloads.elementwise import normal
 
@@ -93,18 +91,3 @@ def hessian(jax, jnp):
     f = jax.jit(jax.hessian(lambda x: jnp.sum(jnp.sin(a @ x) ** 2)))
     x = normal(jnp, 100, seed=1)
     return lambda: f(x)
-
-
-@workload()
-def jit_call_tree(jax, jnp):
-    """a jitted call with a dictionary of lists: what a call costs"""
-    f = jax.jit(lambda tree: jax.tree_util.tree_map(lambda x: x + 1, tree))
-    tree = {"a": [jnp.ones(3), jnp.ones(3)], "b": {"c": jnp.ones(3)}}
-    return lambda: f(tree)
-
-
-@workload()
-def eager_norm(jax, jnp):
-    """norm of a (10000, 100) array, not jitted"""
-    x = jnp.asarray(np.random.default_rng(0).normal(size=(10_000, 100)).astype(np.float32))
-    return lambda: (x - x.mean(0)) / x.std(0)

@@ -6,7 +6,7 @@ from benchmarks.registry import workload
 from benchmarks.workloads.elementwise import normal
 
 
-@workload(size=(64, 256, 1024, 2048))
+@workload(size=(64, 128, 256, 512, 1024, 2048))
 def matmul(jax, jnp, size):
     """product of two square matrices"""
     f, x, y = jax.jit(jnp.matmul), normal(jnp, size, size), normal(jnp, size, size, seed=1)
