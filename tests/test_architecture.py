@@ -17,6 +17,7 @@ FILES = sorted(p for p in ROOT.rglob("*.py"))
 
 # The layers, lowest first. A name ending in "/" is a folder.
 LAYERS = [
+    ["lazy"],  # how packages load their files
     [  # L0: knows nothing of arrays being traced
         *("config", "dtypes", "lattice", "errors", "util"),
         *("tree_util", "tree_registry", "treedef"),
@@ -142,7 +143,7 @@ def code_lines(path):
 
 def test_the_core_stays_small():
     """L0 to L3 without primitives and compiler: at most 2,000 lines of code."""
-    core = [p for p in FILES if layer(module_name(p)) in (0, 1, 3)]
+    core = [p for p in FILES if layer(module_name(p)) in (1, 2, 4)]
     assert sum(map(code_lines, core)) <= 2000
 
 

@@ -20,7 +20,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 def table(module: ModuleType) -> str:
     """Name, signature and the first sentence of every public function of a module."""
     rows = ["| name | what it gives |", "|---|---|"]
-    for name, value in sorted(vars(module).items()):
+    for name, value in inspect.getmembers(module):
         says = (inspect.getdoc(value) or "").partition("\n")[0]
         is_own = getattr(value, "__module__", "").startswith("tinyjax")
         if callable(value) and is_own and says and not name.startswith("_"):

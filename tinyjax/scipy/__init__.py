@@ -1,26 +1,34 @@
-"""The names of jax.scipy. The less used modules are loaded when somebody asks for them."""
+"""The names of jax.scipy: its modules."""
 
-import importlib
+from tinyjax.lazy import lazy_imports as _lazy_imports
 
-from tinyjax.scipy import linalg, special, stats
+with _lazy_imports(globals()):
+    from tinyjax.scipy import (
+        cluster,
+        fft,
+        integrate,
+        interpolate,
+        linalg,
+        ndimage,
+        optimize,
+        signal,
+        sparse,
+        spatial,
+        special,
+        stats,
+    )
 
-LATE = (
+__all__ = [
     "cluster",
     "fft",
     "integrate",
     "interpolate",
+    "linalg",
     "ndimage",
     "optimize",
     "signal",
     "sparse",
     "spatial",
-)
-
-__all__ = ["linalg", "special", "stats", *LATE]
-
-
-def __getattr__(name):
-    """Load a module at its first use."""
-    if name in LATE:
-        return importlib.import_module(f"tinyjax.scipy.{name}")
-    raise AttributeError(f"module 'tinyjax.scipy' has no attribute {name!r}")
+    "special",
+    "stats",
+]

@@ -1,47 +1,50 @@
 """The names of jax.scipy.linalg."""
 
-from tinyjax.scipy.linalg.decompositions import (
-    eigh,
-    eigh_tridiagonal,
-    hessenberg,
-    polar,
-    qr,
-    qr_multiply,
-    rsf2csf,
-    schur,
-    svd,
-)
-from tinyjax.scipy.linalg.equations import (
-    cho_factor,
-    cho_solve,
-    cholesky,
-    det,
-    inv,
-    lu,
-    lu_factor,
-    lu_solve,
-    solve,
-    solve_triangular,
-)
-from tinyjax.scipy.linalg.functions import expm, expm_frechet, funm, solve_sylvester, sqrtm
-from tinyjax.scipy.linalg.special_matrices import (
-    block_diag,
-    circulant,
-    companion,
-    convolution_matrix,
-    dft,
-    fiedler,
-    fiedler_companion,
-    hadamard,
-    hankel,
-    helmert,
-    hilbert,
-    invhilbert,
-    invpascal,
-    leslie,
-    pascal,
-    toeplitz,
-)
+from tinyjax.lazy import lazy_imports as _lazy_imports
+
+with _lazy_imports(globals()):
+    from tinyjax.scipy.linalg.decompositions import (
+        eigh,
+        eigh_tridiagonal,
+        hessenberg,
+        polar,
+        qr,
+        qr_multiply,
+        rsf2csf,
+        schur,
+        svd,
+    )
+    from tinyjax.scipy.linalg.equations import (
+        cho_factor,
+        cho_solve,
+        cholesky,
+        det,
+        inv,
+        lu,
+        lu_factor,
+        lu_solve,
+        solve,
+        solve_triangular,
+    )
+    from tinyjax.scipy.linalg.functions import expm, expm_frechet, funm, solve_sylvester, sqrtm
+    from tinyjax.scipy.linalg.special_matrices import (
+        block_diag,
+        circulant,
+        companion,
+        convolution_matrix,
+        dft,
+        fiedler,
+        fiedler_companion,
+        hadamard,
+        hankel,
+        helmert,
+        hilbert,
+        invhilbert,
+        invpascal,
+        leslie,
+        pascal,
+        toeplitz,
+    )
 
 __all__ = [
     "block_diag",

@@ -1,35 +1,38 @@
 """The names of scipy.stats: distributions, gaussian_kde, mode, rankdata, sem."""
 
-from tinyjax.scipy.stats import (
-    bernoulli,
-    beta,
-    betabinom,
-    binom,
-    cauchy,
-    chi2,
-    dirichlet,
-    expon,
-    gamma,
-    gennorm,
-    geom,
-    gumbel_l,
-    gumbel_r,
-    laplace,
-    logistic,
-    multinomial,
-    multivariate_normal,
-    nbinom,
-    norm,
-    pareto,
-    poisson,
-    t,
-    truncnorm,
-    uniform,
-    vonmises,
-    wrapcauchy,
-)
-from tinyjax.scipy.stats.kde import gaussian_kde
-from tinyjax.scipy.stats.summaries import mode, rankdata, sem
+from tinyjax.lazy import lazy_imports as _lazy_imports
+
+with _lazy_imports(globals()):
+    from tinyjax.scipy.stats import (
+        bernoulli,
+        beta,
+        betabinom,
+        binom,
+        cauchy,
+        chi2,
+        dirichlet,
+        expon,
+        gamma,
+        gennorm,
+        geom,
+        gumbel_l,
+        gumbel_r,
+        laplace,
+        logistic,
+        multinomial,
+        multivariate_normal,
+        nbinom,
+        norm,
+        pareto,
+        poisson,
+        t,
+        truncnorm,
+        uniform,
+        vonmises,
+        wrapcauchy,
+    )
+    from tinyjax.scipy.stats.kde import gaussian_kde
+    from tinyjax.scipy.stats.summaries import mode, rankdata, sem
 
 __all__ = [
     "bernoulli",
