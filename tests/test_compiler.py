@@ -15,7 +15,7 @@ from compiler_programs import Loop, Program, inputs
 
 import tinyjax
 from tinyjax import lax
-from tinyjax.compiler import backend, buffers, executable, threads
+from tinyjax.compiler import backend, buffers, executable, stages, threads
 from tinyjax.compiler.interpret import interpret
 from tinyjax.compiler.passes import prepare
 from tinyjax.core import Literal
@@ -777,6 +777,24 @@ def test_large_kernels_in_parts(shape):
         )
 
     both(f, normal(*shape))
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 5))
+def test_one_kernel_serves_one_call_and_calls_in_parts(seed, monkeypatch):
+    """Stage by stage, shared by threads: the same text, the same results."""
+    xs = inputs(seed)
+    program = Program(seed, 15)
+    lowered = tinyjax.jit(lambda *a: program(lax, *a)).lower(*xs)
+    want = lowered.compile()(*xs)
+    count = len(backend._kernels)
+    monkeypatch.setattr(stages, "WORTH_THREADS", 0)
+    monkeypatch.setattr(stages, "planned", lambda: 2)
+    parts = executable.Executable(lowered.program.jaxpr, "parts")
+    agree(parts([*map(tinyjax.numpy.asarray, xs)]), list(want))
+    assert len(backend._kernels) == count
+    driver = parts.plan()
+    steps = [stage.steps or 1 for kernel in driver.kernels for stage in kernel.stages]
+    assert ("in_parts" in driver.source()) == (max(steps, default=1) > 1)
 
 
 # ---- when things go wrong -----------------------------------------------------------------------

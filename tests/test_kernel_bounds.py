@@ -10,7 +10,7 @@ from compiler_programs import Loop, Program, inputs
 import tinyjax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.compiler import backend, executable
+from tinyjax.compiler import backend, executable, stages
 
 
 class Checked:
@@ -122,8 +122,16 @@ def program(seed):
 np_random = np.random.default_rng
 
 
+@pytest.fixture(params=["one call", "in parts"])
+def division(request, monkeypatch):
+    """Kernels run at once, or stage by stage in parts, as if all arrays were large."""
+    if request.param == "in parts":
+        monkeypatch.setattr(stages, "WORTH_THREADS", 0)
+        monkeypatch.setattr(stages, "planned", lambda: 2)
+
+
 @pytest.mark.parametrize("seed", range(150))
-def test_no_index_is_outside(seed, monkeypatch):
+def test_no_index_is_outside(seed, division, monkeypatch):
     f = program(seed)
     x = np.arange(1.0, 8.0, dtype=np.float32)
     m = np.arange(12.0, dtype=np.float32).reshape(3, 4)
@@ -136,7 +144,7 @@ def test_no_index_is_outside(seed, monkeypatch):
 
 @pytest.mark.parametrize("kind", [Program, Loop], ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("seed", range(40))
-def test_no_index_of_other_programs_is_outside(seed, kind, monkeypatch):
+def test_no_index_of_other_programs_is_outside(seed, kind, division, monkeypatch):
     """The compiler's random programs: reductions, transposes, broadcasts, loops."""
     xs, f = inputs(seed), kind(seed, 12)
     jaxpr = tinyjax.make_jaxpr(lambda *xs: tinyjax.tree.leaves(f(lax, *xs)))(*xs)

@@ -94,20 +94,26 @@ def maker(shape, dtype):
 class Scratch:
     """Arrays that no caller ever sees: taken for a call of a kernel and given back after it."""
 
-    def __init__(self, shape, dtype):
-        self.shape, self.dtype, self.free = shape, np.dtype(dtype), []
-        self.size = math.prod(shape) * self.dtype.itemsize
+    def __init__(self, kinds):
+        self.kinds = [(shape, np.dtype(dtype)) for shape, dtype in kinds]
+        self.sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in self.kinds]
+        self.small = max(self.sizes, default=0) < LARGE  # large ones are in the pool anyway
+        self.free = []
 
     def take(self):
-        """An array whose content is undefined."""
+        """Arrays whose content is undefined."""
         try:
             return self.free.pop()
         except IndexError:
-            if self.size >= LARGE:
-                return POOL.array(self.shape, self.dtype, self.size)
-            return np.ndarray(self.shape, self.dtype, *new_block(self.size))
+            return [self.new(*kind, size) for kind, size in zip(self.kinds, self.sizes)]
 
-    def give(self, array):
-        """Return it. Large ones are in the pool anyway."""
-        if self.size < LARGE and len(self.free) < 4:
-            self.free.append(array)
+    def new(self, shape, dtype, size):
+        """One of them, if there is none yet."""
+        if size >= LARGE:
+            return POOL.array(shape, dtype, size)
+        return np.ndarray(shape, dtype, *new_block(size))
+
+    def give(self, arrays):
+        """Return them."""
+        if self.small and len(self.free) < 4:
+            self.free.append(arrays)

@@ -3,7 +3,6 @@
 import functools
 import itertools
 import keyword
-import math
 
 import numpy as np
 
@@ -12,19 +11,17 @@ from tinyjax.compiler import backend
 from tinyjax.compiler.buffers import Scratch, maker
 from tinyjax.compiler.emit import Block, Emitter
 from tinyjax.compiler.emit_loops import inner_programs, loopable, outputs
-from tinyjax.compiler.fusion import CallOut, Nest, plan
+from tinyjax.compiler.fusion import CallOut, plan
 from tinyjax.compiler.interpret import call_out
 from tinyjax.compiler.kernel import Kernel, Namer, anonymous
 from tinyjax.compiler.kernel import Scratch as ScratchOperand
 from tinyjax.compiler.keys import is_key, to_keys, to_words
 from tinyjax.compiler.passes import prepare
-from tinyjax.compiler.threads import pieces, planned, run_all
-from tinyjax.compiler.words import COSTLY
+from tinyjax.compiler.stages import calls, cut, is_divisible, is_shared, segments
+from tinyjax.compiler.threads import pieces, run_all
+from tinyjax.compiler.words import code_of
 from tinyjax.core import Literal
 from tinyjax.dtypes import bfloat16
-
-MAX_EQUATIONS = 80  # per kernel
-WORTH_THREADS = 200  # microseconds of work from which on a nest has a kernel of its own, in parts
 
 DTYPES = {
     "bool": np.bool_,
@@ -54,7 +51,8 @@ def contracted(eqn):
 EXPLANATION = """\
 # Kernels, which Numba compiles, and below them the driver that calls them. A line computes one
 # equation: c_ij is an element of c, computed inside the loops over i and j. Arrays are flat:
-# a[i*n1 + j] is the element in row i and column j. acc(s, v) is s + v, in any order.
+# a[i*n1 + j] is the element in row i and column j. acc(s, v) is s + v, in any order. A kernel has
+# stages: first_2, last_2 say which steps of stage 2 a call runs, so that threads may share them.
 """
 
 
@@ -70,23 +68,23 @@ class Driver:
         for v in [*program.consts, *program.invars, *(v for e in program.eqns for v in e.outvars)]:
             self.namer(v)
         whole = outputs(program)
-        items, self.lazy, self.used_at, self.item_of = plan(program.eqns, whole, top_level)
+        self.items, self.lazy, self.used_at, self.item_of = plan(program.eqns, whole, top_level)
         self.whole, self.space, self.body = set(whole), {}, []
         self.known_sizes = sizes_of(program)
         self.kernels, self.scratch = [], 0
         self.made = set(program.invars)
-        self.segments = segments(items)
+        self.segments = segments(self.items)
         for at, segment in self.segments:
             if type(segment) is CallOut:
                 self.add_call_out(segment.eqn)
+                self.drop_dead(at)
             else:
                 self.add_kernel(at, segment)
-            self.drop_dead(at + (1 if type(segment) is CallOut else len(segment)) - 1)
 
     # ---- pieces ---------------------------------------------------------------------------------
 
     def add_kernel(self, first, items):
-        """A kernel for consecutive items."""
+        """A kernel for consecutive items, and the calls of its stages."""
         kernel = Kernel(f"{self.name}_{len(self.kernels)}", self.namer, self.known_sizes)
         inside = range(first, first + len(items))
         made = [v for item in items for eqn in item.eqns for v in eqn.outvars]
@@ -98,21 +96,56 @@ class Driver:
         ]
         for v in exported:
             kernel.array(v)
-        kernel.divisible = is_divisible(items)
         emitter = Emitter(kernel, loopable)
         emitter.block = Block(items, self.lazy, self.used_at, self.item_of, exported)
-        for item in items:
-            emitter.item(item)
+        stages = cut(items)
+        for stage in stages:
+            kernel.begin(stage, is_divisible(stage[0]), len(stages) == 1)
+            self.hand_over(kernel, range(first, first + len(stage)))
+            for item in stage:
+                emitter.item(item)
+            kernel.end()
+            first += len(stage)
         kernel.sort_arrays()
         self.kernels.append(kernel)
-        for v in exported:
-            self.allocate(v)
-        threads = planned()
-        parallel = kernel.parts is not None and threads > 1 and work(items) >= WORTH_THREADS
-        if parallel and kernel.parts >= threads:
-            self.call_in_parts(kernel)
-        else:
-            self.call(kernel)
+        self.call_stages(kernel, inside.start, exported)
+
+    def hand_over(self, kernel, numbers):
+        """Numbers that items of later stages read lie in arrays."""
+        for v in [v for k in numbers for eqn in self.items[k].eqns for v in eqn.outvars]:
+            later = any(k not in numbers for k in self.used_at.get(v, ()))
+            if later and not v.aval.shape and v not in self.lazy and v not in kernel.places:
+                name, code = f"{self.namer(v)}_ref", code_of(v.aval.dtype)
+                kernel.places[v] = kernel.scratch(name, code, (), shared=True)
+
+    # ---- calls ----------------------------------------------------------------------------------
+
+    def call_stages(self, kernel, at, exported):
+        """Lines that call a kernel: once for all of its stages or, if some are large, part by part.
+
+        Whatever is not read any more after a call makes room for what the next one needs.
+        """
+        groups = calls(kernel.stages)
+        used = [set().union(*(kernel.stages[k].arrays for k in group)) for group in groups]
+        spans = self.scratch_spans(kernel, groups, used)
+        waiting = list(exported)
+        for n, group in enumerate(groups):
+            last = n == len(groups) - 1
+            for v in [v for v in waiting if last or kernel.places[v].name in used[n]]:
+                waiting.remove(v)
+                self.allocate(v)
+            for (begin, _), names in spans.items():
+                if begin == n:
+                    self.body.append(self.take(kernel, names))
+            if is_shared(kernel.stages[group[0]]):
+                self.call_in_parts(kernel, group[0], used[n])
+            else:
+                self.call(kernel, group, used[n])
+            for (_, end), names in spans.items():
+                if end == n:
+                    self.body.append(self.give(names))
+            at += sum(len(kernel.stages[k].items) for k in group)
+            self.drop_dead(at - 1)
 
     def allocate(self, var):
         """A line that makes the array of a variable."""
@@ -121,22 +154,57 @@ class Driver:
         self.body.append(f"{name} = new_{name}()  # {aval.str_short(True)}")
         self.made.add(var)
 
-    def call(self, kernel):
-        """The line that calls a kernel."""
-        args, scratch = [], []
-        for code, operand in kernel.arrays.values():
-            if isinstance(operand, ScratchOperand):
-                name = f"scratch_{self.scratch}"
-                self.scratch += 1
-                self.space[f"take_{name}"] = Scratch(operand.shape, DTYPES[code])
-                self.body.append(f"{name} = take_{name}.take()  # {code}{list(operand.shape)}")
-                scratch.append(name)
-                args.append(name)
+    def scratch_spans(self, kernel, groups, used):
+        """(first call, last call) -> names of the scratch arrays that are needed then."""
+        spans = {}
+        self.scratch_names = {}
+        for name, (_, operand) in kernel.arrays.items():
+            when = [n for n, names in enumerate(used) if name in names]
+            if not isinstance(operand, ScratchOperand) or not when:
+                continue
+            if operand.stage is not None and is_shared(kernel.stages[operand.stage]):
+                continue  # every thread has its own
+            self.scratch_names[name] = f"scratch_{self.scratch}"
+            self.scratch += 1
+            spans.setdefault((when[0], when[-1]), []).append(name)
+        return spans
+
+    def take(self, kernel, names):
+        """A line that takes scratch arrays."""
+        own = [self.scratch_names[name] for name in names]
+        store = self.scratch_store(kernel, names)
+        self.space[f"take_{own[0]}"], self.space[f"give_{own[0]}"] = store.take, store.give
+        kinds = [f"{code}{list(x.shape)}" for code, x in map(kernel.arrays.get, names)]
+        return f"[{', '.join(own)}] = take_{own[0]}()  # {' '.join(kinds)}"
+
+    def give(self, names):
+        """A line that returns them."""
+        own = [self.scratch_names[name] for name in names]
+        return f"give_{own[0]}([{', '.join(own)}])"
+
+    def scratch_store(self, kernel, names):
+        """Where scratch arrays come from."""
+        return Scratch([(x.shape, DTYPES[code]) for code, x in map(kernel.arrays.get, names)])
+
+    def passed(self, kernel, names, used):
+        """The texts of arguments that are arrays: empty ones for those that are not used."""
+        for name in names:
+            code, operand = kernel.arrays[name]
+            if name not in used:
+                self.space[f"no_{code}"] = np.empty(0, DTYPES[code])
+                yield f"no_{code}"
+            elif isinstance(operand, ScratchOperand):
+                yield self.scratch_names[name]
             else:
-                args.append(self.argument(operand))
-        args += [str(n) for n in kernel.sizes]
-        if kernel.parts is not None:
-            args += ["0", str(kernel.parts)]
+                yield self.argument(operand)
+
+    def call(self, kernel, group, used):
+        """The line that calls a kernel for a group of its stages."""
+        args = [*self.passed(kernel, kernel.arrays, used), *map(str, kernel.sizes)]
+        if kernel.extra:
+            for k, stage in enumerate(kernel.stages):
+                steps = 1 if stage.steps is None else stage.steps
+                args += ["0", str(steps if k in group else 0)]
         text = ", ".join(args)
         self.body += [
             "try:",
@@ -144,28 +212,28 @@ class Driver:
             "except TypeError:",
             f"    {kernel.name}(*contiguous({text}))",
         ]
-        self.body += [f"take_{name}.give({name})" for name in scratch]
 
-    def call_in_parts(self, kernel):
-        """The line that lets several threads run a kernel, each a part of its outermost loop."""
-        args, takers = [], []
-        for code, operand in kernel.arrays.values():
-            if isinstance(operand, ScratchOperand):
-                name = f"scratch_{self.scratch}"
-                self.scratch += 1
-                self.space[name] = Scratch(operand.shape, DTYPES[code])
-                takers.append(name)
-            else:
-                args.append(self.argument(operand))
-        arrays = "".join(f"{a}, " for a in args)
-        scratch = "".join(f"{t}, " for t in takers)
-        sizes = "".join(f"{n}, " for n in kernel.sizes)
-        text = f"{kernel.name}, {kernel.parts}, ({arrays}), ({scratch}), ({sizes})"
+    def call_in_parts(self, kernel, number, used):
+        """The line that lets several threads run a stage, each some of its steps."""
+        names = list(kernel.arrays)
+        own = [n for n in names if getattr(kernel.arrays[n][1], "stage", None) == number]
+        begin = names.index(own[0]) if own else len(names)
+        arrays = self.passed(kernel, names[:begin], used)
+        others = self.passed(kernel, names[begin + len(own) :], used)
+        empty = ["0", "0"]
+        between = [*others, *map(str, kernel.sizes), *empty * number]
+        after = empty * (len(kernel.stages) - 1 - number)
+        store = f"scratch_{self.scratch}"
+        self.scratch += 1
+        self.space[store] = self.scratch_store(kernel, own)
+        steps = kernel.stages[number].steps
+        before = tuple_of(arrays)
+        rest = f"{store}, {tuple_of(between)}, {tuple_of(after)}"
         self.body += [
             "try:",
-            f"    in_parts({text})",
+            f"    in_parts({kernel.name}, {steps}, {before}, {rest})",
             "except TypeError:",
-            f"    in_parts({text.replace(f'({arrays})', f'contiguous({arrays})', 1)})",
+            f"    in_parts({kernel.name}, {steps}, contiguous{before}, {rest})",
         ]
 
     def argument(self, var):
@@ -273,61 +341,26 @@ def contiguous(*args):
     return [a if isinstance(a, int) else np.ascontiguousarray(a) for a in args]
 
 
-def in_parts(kernel, n, arrays, scratch, sizes):
-    """Run a kernel in several threads: parts of its outermost loop, scratch arrays for each."""
+def in_parts(kernel, steps, arrays, scratch, between, after):
+    """Run a stage of a kernel in several threads: some steps each, scratch arrays for each."""
     tasks, taken = [], []
-    for first, last in pieces(n, 64 if n >= 4096 else 1):
-        own = [s.take() for s in scratch]
+    for first, last in pieces(steps, 64 if steps >= 4096 else 1):
+        own = scratch.take()
         taken.append(own)
-        tasks.append(functools.partial(kernel, *arrays, *own, *sizes, first, last))
+        tasks.append(functools.partial(kernel, *arrays, *own, *between, first, last, *after))
     run_all(tasks)
     for own in taken:
-        for s, array in zip(scratch, own):
-            s.give(array)
+        scratch.give(own)
 
 
-def is_divisible(items):
-    """Whether the outermost loop of a kernel with these items may be cut in parts."""
-    if len(items) != 1 or type(items[0]) is not Nest or items[0].shape == ():
-        return False
-    return items[0].mode in ("map", "row") and not items[0].in_pieces
-
-
-def work(items):
-    """A guess at the time that items take, in microseconds on one core."""
-    total = 0.0
-    for item in items:
-        if type(item) is Nest:
-            dear = sum(eqn.primitive.name in COSTLY for eqn in item.eqns)
-            each = 0.3 + 0.05 * len(item.eqns) + 0.7 * dear
-            total += math.prod(item.shape) * each / 1000
-    return total
+def tuple_of(texts):
+    """The text of a tuple."""
+    return f"({''.join(f'{text}, ' for text in texts)})"
 
 
 def inner_of(eqn):
     """The flattened programs inside an equation that a kernel or call-out runs."""
     return [prepare(j) for j in inner_programs(eqn) or []]
-
-
-def segments(items):
-    """Consecutive items that make a kernel, and call-outs: (number of the first item, items)."""
-    found, current, start, count, last_alone = [], [], 0, 0, False
-    for at, item in enumerate(items):
-        alone = type(item) is CallOut or planned() > 1 and work([item]) >= WORTH_THREADS
-        if current and (alone or last_alone or count + len(item.eqns) > MAX_EQUATIONS):
-            found.append((start, current))
-            current, count = [], 0
-        last_alone = alone
-        if type(item) is CallOut:
-            found.append((at, item))
-            continue
-        if not current:
-            start = at
-        current.append(item)
-        count += len(item.eqns)
-    if current:
-        found.append((start, current))
-    return found
 
 
 def sizes_of(program):

@@ -11,11 +11,12 @@ from tinyjax.compiler import reduce
 from tinyjax.compiler.emit_columns import emit_columns
 from tinyjax.compiler.emit_copies import emit_copy
 from tinyjax.compiler.emit_loops import emit_loop
+from tinyjax.compiler.emit_rows import emit_rows
 from tinyjax.compiler.fusion import Copy, Nest, plan
 from tinyjax.compiler.index import ZERO, Ix, read, same, tokens
 from tinyjax.compiler.kernel import LOOP_NAMES, Place, group_axes, loop_indices
 from tinyjax.compiler.threefry import threefry
-from tinyjax.compiler.words import COSTLY, code_of, expression, inside, literal
+from tinyjax.compiler.words import code_of, expression, inside, literal
 from tinyjax.core import Literal
 from tinyjax.primitives.windows import default_fill
 
@@ -73,7 +74,7 @@ class Emitter:
         if var not in kernel.places:
             code = code_of(var.aval.dtype)
             name = kernel.namer(var)
-            kernel.places[var] = kernel.scratch(name, code, var.aval.shape)
+            kernel.places[var] = kernel.scratch(name, code, var.aval.shape, shared=True)
         return kernel.places[var]
 
     # ---- what index.read asks for ---------------------------------------------------------------
@@ -328,7 +329,7 @@ class Emitter:
         if nest.shape == ():
             self.scalar_lines(nest)
         elif nest.mode == "row":
-            self.rows(nest)
+            emit_rows(self, nest)
         elif nest.mode == "full":
             self.full(nest)
         elif nest.mode == "cols":
@@ -392,63 +393,6 @@ class Emitter:
         for eqn, name in zip(sums, results):
             self.scalar(eqn.outvars[0], name)
 
-    def rows(self, nest):
-        """Passes over each row: every reduction may depend on those of earlier passes."""
-        kept = nest.kept
-        phases = range(max(nest.phase.values()) + 1)
-        self.find_stashed(nest)
-
-        def everything(idx):
-            for eqn in nest.eqns:
-                if reduce.is_reduction(eqn):
-                    read(self, eqn.invars[0], idx)
-                    self.seen.add((eqn.outvars[0], tuple(ix.text for ix in idx[:kept])))
-                    self.probing.append((nest.shape[:kept], idx[:kept]))
-                    if self.stored(eqn.outvars[0]):
-                        self.store(self.storage(eqn.outvars[0]), idx[:kept], "x")
-                elif self.stored(eqn.outvars[0]):
-                    v = eqn.outvars[0]
-                    home = self.home_of(v, idx)
-                    read(self, v, home)
-                    self.store(self.storage(v), home, "x")
-                else:
-                    read(self, eqn.outvars[0], self.home_of(eqn.outvars[0], idx))
-
-        groups, idx = self.analyse(nest.shape, everything)
-        outer = [g for g in groups if g[0] < kept]
-        inner = [g for g in groups if g[0] >= kept]
-        self.kernel.divisible &= bool(outer)  # a loop within a row cannot be cut in parts
-        self.open_loops(nest.shape, outer)
-        for self.phase in phases:
-            self.row_pass(nest, inner, idx)
-        for eqn in nest.eqns:  # one element per row
-            v = eqn.outvars[0]
-            if self.stored(v) and not self.is_full(v):
-                home = self.home_of(v, idx)
-                self.store(self.storage(v), home, read(self, v, home))
-        self.close_loops(outer)
-
-    def row_pass(self, nest, inner, idx):
-        """One pass over a row: sums, and what is stored on the way."""
-        now = [eqn for eqn in nest.eqns if self.members[eqn.outvars[0]] == self.phase]
-        sums = [eqn for eqn in now if reduce.is_reduction(eqn)]
-
-        def on_the_way(at):
-            self.stores(now, at, self.phase)
-            for v, place in self.stashed.items():
-                if self.members[v] == self.phase:
-                    self.store(place, self.tail(at), read(self, v, at))
-
-        stash_now = any(self.members[v] == self.phase for v in self.stashed)
-        writes = any(self.is_full(v) for v in self.element_eqns(now, self.phase))
-        if not sums and not writes and not stash_now:
-            return
-        busy = writes or stash_now
-        results = reduce.emit_sums(self, nest.shape, inner, idx, sums, on_the_way, busy)
-        for eqn, name in zip(sums, results):
-            key = eqn.outvars[0], tuple(ix.text for ix in idx[: nest.kept])
-            self.kernel.scope.memo[key] = name
-
     def is_full(self, var):
         """Whether a variable of the nest has an element per index (not one per row)."""
         home = self.nest.home[var]
@@ -461,40 +405,3 @@ class Emitter:
     def tail(self, idx):
         """The part of an index within a row."""
         return idx[self.nest.kept :]
-
-    def find_stashed(self, nest):
-        """Values of one pass that a later one needs and that are dear: kept for the row."""
-        last_read = {}
-        if math.prod(nest.shape[nest.kept :]) <= reduce.TINY:
-            return  # all passes are in one and the same scope
-        for eqn in nest.eqns:
-            phase = nest.phase[eqn.outvars[0]]
-            for v in self.sources(eqn):
-                if v in nest.phase and self.is_full(v):
-                    last_read[v] = max(last_read.get(v, 0), phase)
-        for v, phase in last_read.items():
-            if phase > nest.phase[v] and self.cost(v, nest) > 4:
-                shape = nest.shape[nest.kept :]
-                code = inside(code_of(v.aval.dtype))
-                name = f"{self.kernel.namer(v)}_row"
-                self.stashed[v] = self.kernel.scratch(name, code, shape)
-
-    def sources(self, eqn):
-        """The variables of the nest that an equation reads, through whatever moves elements."""
-        todo, found = [v for v in eqn.invars if not isinstance(v, Literal)], []
-        while todo:
-            v = todo.pop()
-            if v in self.block.lazy and v not in self.makers:
-                moving = self.block.lazy[v][0]
-                todo += [u for u in moving.invars if not isinstance(u, Literal)]
-            else:
-                found.append(v)
-        return found
-
-    def cost(self, var, nest):
-        """How much work it is to compute an element again."""
-        if var not in nest.phase or var in self.stashed or not self.is_full(var):
-            return 0
-        eqn = self.makers[var][0]
-        own = 10 if eqn.primitive.name in COSTLY else 1
-        return own + sum(self.cost(v, nest) for v in self.sources(eqn))

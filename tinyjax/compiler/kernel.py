@@ -87,8 +87,7 @@ class Kernel:
         self.base = 0  # the scope of the block under construction
         self.taken = {}  # local name -> what it stands for
         self.equations = 0
-        self.parts = None  # number of steps of the outermost loop, if it may be cut in parts
-        self.divisible = False  # whether it may be
+        self.stages = []
 
     # parameters
 
@@ -101,11 +100,12 @@ class Kernel:
         return self.sizes[n]
 
     def bounds(self, n):
-        """The range of the outermost loop of a kernel that threads may share, else None."""
-        if not self.divisible or self.parts is not None:
+        """The range of the outermost loop of a stage that threads may share, else None."""
+        stage = self.stages[-1] if self.stages else None
+        if stage is None or not stage.divisible or stage.steps is not None:
             return None
-        self.parts = n
-        return "first, last"
+        stage.steps = n
+        return ", ".join(stage.range)
 
     def array(self, var, suffix=""):
         """The place of a variable that is an argument of the kernel."""
@@ -116,10 +116,11 @@ class Kernel:
             self.places[var] = Place(name, code, var.aval.shape)
         return self.places[var]
 
-    def scratch(self, name, code, shape):
-        """A new array that lives during the call only."""
+    def scratch(self, name, code, shape, shared=False):
+        """A new array that lives during the call only; shared: for the next stages, too."""
         name = self.fresh(name)
-        self.arrays[name] = code, Scratch(code, shape)
+        stage = len(self.stages) - 1 if not shared and self.stages else None
+        self.arrays[name] = code, Scratch(code, shape, stage)
         return Place(name, code, shape)
 
     def fresh(self, name):
@@ -152,6 +153,25 @@ class Kernel:
     def is_size(self, value):
         """Whether a number is a size of the program."""
         return not isinstance(value, (np.bool_, np.complexfloating)) and value in self.known_sizes
+
+    # stages
+
+    def begin(self, items, divisible, alone):
+        """Begin a stage; alone: it is the only one of its kernel."""
+        stage = Stage(items, divisible, "" if alone else f"_{len(self.stages)}")
+        self.stages.append(stage)
+        if not alone:
+            self.open(f"if {' < '.join(stage.range)}:")
+            self.base = len(self.scopes) - 1
+
+    def end(self):
+        """End it: what it leaves to the next one lies in arrays."""
+        stage, lines = self.stages[-1], self.scope.lines
+        stage.arrays = self.arrays.keys() & IDENTIFIER.findall("\n".join(map(code_only, lines)))
+        if self.base:
+            self.close()
+            self.base = 0
+            self.scalars.clear()
 
     # lines
 
@@ -200,9 +220,15 @@ class Kernel:
         return text or "0"
 
     def sort_arrays(self):
-        """Put scratch arrays behind the others."""
-        pairs = sorted(self.arrays.items(), key=lambda pair: isinstance(pair[1][1], Scratch))
-        self.arrays = dict(pairs)
+        """Put scratch arrays behind the others, last those that belong to one stage."""
+
+        def order(pair):
+            _, (_, operand) = pair
+            if not isinstance(operand, Scratch):
+                return -2
+            return -1 if operand.stage is None else operand.stage
+
+        self.arrays = dict(sorted(self.arrays.items(), key=order))
 
     def finish(self):
         """The source text."""
@@ -235,8 +261,25 @@ class Kernel:
 
     @property
     def extra(self):
-        """Parameters that say which part of the outermost loop to run."""
-        return [] if self.parts is None else ["first", "last"]
+        """Parameters that say which steps of each stage to run."""
+        if len(self.stages) == 1 and self.stages[0].steps is None:
+            return []
+        return [name for stage in self.stages for name in stage.range]
+
+
+class Stage:
+    """A part of a kernel: a loop whose steps threads may share, or what runs as a whole."""
+
+    def __init__(self, items, divisible, suffix):
+        self.items, self.divisible = items, divisible
+        self.range = [f"first{suffix}", f"last{suffix}"]
+        self.steps = None  # of the outermost loop, if threads may share them
+        self.arrays = set()  # names of the arrays that it reads or writes
+
+
+def code_only(line):
+    """A line without its comment."""
+    return line.split("#")[0].rstrip()
 
 
 IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*")
@@ -254,15 +297,15 @@ def anonymous(source):
         word = match[0]
         return word if word in KEPT else names.setdefault(word, f"v{len(names)}")
 
-    lines = [line.split("#")[0].rstrip() for line in source.splitlines()]
+    lines = map(code_only, source.splitlines())
     return "\n".join(IDENTIFIER.sub(rename, line) for line in lines if line.strip()) + "\n"
 
 
 class Scratch:
-    """An array that a kernel needs while it runs."""
+    """An array that a kernel needs while it runs; stage: the number of the one that it is for."""
 
-    def __init__(self, code, shape):
-        self.code, self.shape = code, shape
+    def __init__(self, code, shape, stage):
+        self.code, self.shape, self.stage = code, shape, stage
 
 
 def wrapped(text):
