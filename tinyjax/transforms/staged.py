@@ -10,6 +10,7 @@ import numpy as np
 from tinyjax import dtypes
 from tinyjax.array import is_arraylike, lift
 from tinyjax.avals import ShapedArray
+from tinyjax.compiler.profile import profile
 from tinyjax.core import EVAL, Tracer, all_eqns, current_trace, run
 from tinyjax.transforms.flat import lift_args
 from tinyjax.tree_util import equality_errors, keystr, tree_flatten, tree_map, tree_unflatten
@@ -207,6 +208,28 @@ class Compiled(Stage):
         return self.program.executable()
 
     def __call__(self, *args, **kwargs):
+        outs = self.program.executable()(self.operands(args, kwargs))
+        return tree_unflatten(self.out_tree, outs)
+
+    def profile(self, *args, **kwargs):
+        """Run for a moment and look at the clock around each kernel and each call of NumPy.
+
+        Returns a table: time of a call, the memory that operands and results fill, their share of
+        the whole. The rows `(memory)` and `(driver)` are about making arrays and about the Python
+        code in between. The names are those in `kernels()`.
+
+        Raises RuntimeError if the program could not be compiled.
+
+        >>> import tinyjax as jax, tinyjax.numpy as jnp
+        >>> x = jnp.ones((100, 100))
+        >>> f = jax.jit(lambda x: jnp.exp(x @ x).sum()).lower(x).compile()
+        >>> [(row.name, row.calls) for row in f.profile(x).rows]
+        [('dot_general_0', 1), ('_lambda__0', 1)]
+        """
+        return profile(self.program.executable(), self.operands(args, kwargs))
+
+    def operands(self, args, kwargs):
+        """The operands of the program, once they are seen to be what it was made for."""
         leaves, in_tree = tree_flatten((args, kwargs))
         check_structure(self.in_tree, in_tree)
         values = lift_args(leaves, self.fun_name)
@@ -217,8 +240,7 @@ class Compiled(Stage):
                     f"particular signature. Detected argument of Tracer type {type(x)}."
                 )
         check_types(self.names, self.avals, values)
-        outs = self.program.executable()([*self.program.captured, *values])
-        return tree_unflatten(self.out_tree, outs)
+        return [*self.program.captured, *values]
 
 
 def check_structure(expected, given):
