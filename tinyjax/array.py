@@ -12,9 +12,10 @@ class Array(Value):
     npy: the data (a NumPy array or scalar that nobody else writes to).
     weak_type: it came from Python numbers. literal: it prints inside jaxprs, as a number
     does; if it is a Python number, literal is (number,), since jaxprs show the digits as written.
+    job: of an array that is not ready, its type and what computes it (compiler/dispatch.py).
     """
 
-    __slots__ = ("literal", "npy", "weak_type")
+    __slots__ = ("job", "literal", "npy", "weak_type")
 
     def __init__(self, npy, weak_type=False, literal=False):
         self.npy, self.weak_type, self.literal = npy, weak_type, literal

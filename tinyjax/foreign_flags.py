@@ -20,7 +20,7 @@ OFF = """
     use_emit_pipeline_primitive use_simplified_jaxpr_constants"""
 ON = """
     allow_f16_reductions auto_pcast check_proxy_envs compiler_enable_remat_pass
-    cpu_enable_async_dispatch enable_compilation_cache enable_preemption_service
+    enable_compilation_cache enable_preemption_service
     include_debug_info_in_dumps include_full_tracebacks_in_locations mutable_array_checks
     pallas_use_mosaic_gpu pprint_use_color ragged_dot_use_ragged_dot_instruction
     sort_devices_by_process_index use_direct_linearize use_shardy_partitioner"""

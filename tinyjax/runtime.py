@@ -12,6 +12,7 @@ import numpy as np
 
 from tinyjax.array import Array
 from tinyjax.compiler.backend import kernel_counts
+from tinyjax.compiler.dispatch import finish
 from tinyjax.config import current_flags
 from tinyjax.core import EVAL, Trace, Tracer, active, current_trace
 from tinyjax.devices import device_count, local_device_count, process_count
@@ -150,7 +151,8 @@ install(Trace, end=end_of_trace)
 
 
 def effects_barrier():
-    """Wait until all callbacks have run: they have, since programs run to their end."""
+    """Wait until all programs that have been called have run, with their callbacks."""
+    finish()
 
 
 def objects_of(kind):

@@ -8,6 +8,7 @@ import os
 import warnings
 
 from tinyjax.array import Array
+from tinyjax.compiler.dispatch import dispatching
 from tinyjax.compiler.drive import Driver
 from tinyjax.compiler.interpret import interpret
 from tinyjax.config import current_flags
@@ -18,11 +19,13 @@ class Executable:
     """A compiled program: call it with a list of Arrays, get a list of Arrays.
 
     The first call compiles the kernels. If that fails the program runs equation by equation.
+    A call of a long program may return before its results are there (dispatch.py); `here` is the
+    same program run in the caller's thread, always.
     """
 
     def __init__(self, jaxpr, name):
         self.jaxpr, self.name = jaxpr, name
-        self.driver, self.failure = None, None
+        self.driver, self.failure, self.compiled = None, None, None
         self.run = self.first_run
 
     def __call__(self, args):
@@ -39,6 +42,12 @@ class Executable:
         self.prepare(stacklevel=5)
         return self.run(args)
 
+    def here(self, args):
+        """Run, and return when the results are there."""
+        if self.compiled is None:
+            self.prepare(stacklevel=5)
+        return self.compiled(args)
+
     def prepare(self, stacklevel=2):
         """Compile now, rather than at the first call."""
         try:
@@ -53,7 +62,7 @@ class Executable:
             )
             run = self.interpret
         dump(self)
-        self.run = run
+        self.compiled, self.run = run, dispatching(run, self.jaxpr)
 
     def interpret(self, args):
         """Run equation by equation."""

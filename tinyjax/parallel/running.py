@@ -41,7 +41,7 @@ class DeviceProgram:
 
         def run():
             set_device(device)
-            results = executable.run(args)
+            results = executable.here(args)
             for k in own:
                 outs[k][...] = results[k].npy
             for k, op, members in last:

@@ -23,6 +23,7 @@ from tinyjax.transforms.call import Call, fill
 from tinyjax.transforms.flat import FlatFun, arg_names, fun_name, lift_args, wraps
 from tinyjax.transforms.key_reuse import consume_inputs
 from tinyjax.transforms.programs import linearize_jaxpr
+from tinyjax.transforms.readers import builder, reader
 from tinyjax.transforms.stage import stage
 from tinyjax.transforms.staged import ShapeDtypeStruct as ShapeDtypeStruct
 from tinyjax.transforms.staged import Traced as StagedTrace
@@ -89,16 +90,17 @@ def run_compiled(executable, args):
 
 
 LEAF = tree_structure(0)
+READERS = 8  # structures of arguments that a jitted function knows how to read
 
 
 class Traced:
     """A function traced for one kind of argument: its jaxpr and what the jaxpr captured."""
 
-    __slots__ = ("captured", "compiled", "jaxpr", "name", "out_tree", "single")
+    __slots__ = ("build", "captured", "compiled", "jaxpr", "name", "out_tree", "single")
 
     def __init__(self, jaxpr, captured, out_tree, name):
         self.jaxpr, self.captured, self.out_tree, self.name = jaxpr, captured, out_tree, name
-        self.compiled, self.single = None, out_tree == LEAF
+        self.compiled, self.single, self.build = None, out_tree == LEAF, builder(out_tree)
 
     def executable(self):
         """The compiled program, for Arrays."""
@@ -137,20 +139,27 @@ class JitFunction:
             fun, static_argnums, static_argnames
         )
         self.cache = shared_cache(fun, (self.static_argnums, self.static_argnames))
-        self.plain = {}  # the same traces, by the types of arguments that are plain Arrays
+        self.readers = []  # (reader, traces by the types of leaves): found faster (readers.py)
         self.hits = self.misses = 0
 
     def __call__(self, *args, **kwargs):
-        key = None
-        if current_trace() is EVAL and not kwargs:
-            key, leaves = plain_key(args, self.static_argnums)
-            known = self.plain.get(key)
-            if known is not None:  # arrays of known types, and nothing transforms the call
-                self.hits += 1
-                outs = known.compiled.run(leaves)
-                return outs[0] if known.single else tree_unflatten(known.out_tree, outs)
+        if current_trace() is EVAL:
+            for read, programs in self.readers:
+                found = read(args, kwargs)
+                if found is not None:
+                    leaves, types = found
+                    known = programs.get(types)
+                    if known is None:
+                        break
+                    self.hits += 1  # values of known types, and nothing transforms the call
+                    outs = known.compiled.run(leaves)
+                    return outs[0] if known.single else known.build(outs)
         if current_flags().disable_jit:
             return self.fun(*args, **kwargs)
+        return self.call(args, kwargs)
+
+    def call(self, args, kwargs):
+        """The general case: arguments of any kind, traced or not, seen before or not."""
         traced, leaves = self.lookup(args, kwargs)
         if current_flags().debug_key_reuse:
             consume_inputs(traced.jaxpr, [*traced.captured, *leaves], self.name)
@@ -158,13 +167,27 @@ class JitFunction:
             for x in leaves:
                 EVAL.check(x)
             outs = run_compiled(traced.executable(), leaves)
-            if key is not None and not is_watched():
-                self.plain[key] = traced
+            if not is_watched():
+                self.remember(args, kwargs, traced)
         elif self.inline:
             outs = run(traced.jaxpr, *traced.captured, *leaves)
         else:
             outs = traced.call(leaves)
         return tree_unflatten(traced.out_tree, outs)
+
+    def remember(self, args, kwargs, traced):
+        """Make the next call with such arguments fast."""
+        if self.static_argnums or self.static_argnames:
+            return
+        leaves, in_tree = tree_flatten((args, kwargs))
+        read = reader(in_tree, leaves)
+        if read is None:
+            return
+        programs = dict(self.readers).get(read, {})
+        if not programs:
+            self.readers = [(read, programs), *self.readers[: READERS - 1]]
+        _, types = read(args, kwargs)
+        programs[types] = traced
 
     def __repr__(self):
         return f"<PjitFunction of {self.fun!r}>"
@@ -249,7 +272,7 @@ class JitFunction:
     def clear_cache(self):
         """Forget every trace."""
         self.cache.clear()
-        self.plain.clear()
+        self.readers = []
 
     def cache_info(self):
         """hits, misses and the number of traces kept."""
@@ -257,27 +280,6 @@ class JitFunction:
 
     def _cache_size(self):
         return len(self.cache)
-
-
-CONTAINERS = {dict, list, tuple}
-
-
-def plain_key(args, static):
-    """-> what tells calls with plain Arrays apart, or None if there is anything else; the Arrays.
-
-    static: positions of static arguments; if there are any, only arguments that are Arrays count.
-    """
-    tree, types = None, plain_types(args)
-    if types is None and not static and not CONTAINERS.isdisjoint(map(type, args)):
-        args, tree = tree_flatten(args)
-        types = plain_types(args)
-    return types and (tree, config.trace_key(), *types), args
-
-
-def plain_types(leaves):
-    """What tells plain Arrays apart; None if there is anything else, or nothing."""
-    types = [(x.npy.dtype, x.npy.shape, x.weak_type) for x in leaves if type(x) is Array]
-    return types if types and len(types) == len(leaves) else None
 
 
 _caches: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
