@@ -116,7 +116,7 @@ def save(outcomes, content, path):
     path.write_text(json.dumps(content, indent=1) + "\n")
     print(f"\nFigures: {path}")
     if any(not o.error for o in outcomes):
-        draw(outcomes, path.with_suffix(".png"))
+        draw(content["workloads"], path.with_suffix(".png"))
         print(f"Chart:   {path.with_suffix('.png')}")
 
 

@@ -45,7 +45,7 @@ def measure(workload, world, seconds, started):
     peak, workers = peak_memory(), workers_memory()
     growth = peak - before
     out |= {"growth": growth, "excess": growth - out["output"]}
-    if hasattr(run, "numpy"):
+    if workload.timed == "numpy":
         out["numpy"] = time_of_run(run.numpy, lambda out: out, seconds)
     return out | {"peak": peak + workers, "workers": workers}
 
@@ -134,6 +134,7 @@ def time_of_new_shapes(run, wait, seconds):
 CLOCKS = {
     "call": time_of_run,
     "memory": time_of_run,
+    "numpy": time_of_run,
     "returns": time_until_return,
     "shapes": time_of_new_shapes,
 }

@@ -10,9 +10,6 @@ The function is handed a world, `jax` and its `jnp`: the real ones or tinyjax's.
 operands, and returns what is timed: a function without arguments, whose result is waited for.
 The choices that the decorator lists are handed in, too, in all combinations; `devices` is one of
 them that has a meaning: the world has that many.
-
-If what is returned has an attribute `numpy`, that is the same thing done by NumPy alone, and timed
-beside it.
 """
 
 import difflib
@@ -24,6 +21,7 @@ from typing import Any
 
 TIMED = {  # what "run" is the time of
     "call": "a call, its result awaited",
+    "numpy": "a call; its attribute `numpy`, NumPy's for the same thing, is timed beside it",
     "returns": "a call until it returns; the wait for its result comes after the clock",
     "shapes": "a call whose operands have shapes that no call before had",
     "memory": "a call of a program compiled beforehand: its memory is what matters",

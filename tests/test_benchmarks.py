@@ -18,9 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tinyjax
-from benchmarks import child, goals, report, runner
+from benchmarks import child, goals, page, report, runner
 from benchmarks.__main__ import parser
 from benchmarks.memory import descendants, peak_memory
+from benchmarks.reasons import REASONS
 from benchmarks.registry import SHAPES, UnknownName, choose, workload
 from benchmarks.text import geometric_mean
 from benchmarks.workloads import load
@@ -117,15 +118,15 @@ def test_workloads_that_are_timed_in_other_ways(tmp_path):
     done = bench("new_shape_chain", "long_call_returns", "eager_op-exp", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     shapes, returns, exp = json.loads((tmp_path / "out.json").read_text())["workloads"]
-    assert [w["timed"] for w in (shapes, returns, exp)] == ["shapes", "returns", "call"]
+    assert [w["timed"] for w in (shapes, returns, exp)] == ["shapes", "returns", "numpy"]
     assert returns["tinyjax"]["output"] == 40_000_000
     assert 0 < exp["tinyjax"]["numpy"] < math.inf and "numpy" not in returns["tinyjax"]
 
 
 def test_the_workload_on_the_page_runs(tmp_path):
     own = tmp_path / "mine.py"
-    page = (ROOT / "docs" / "benchmarks.md").read_text()
-    own.write_text(page.partition('```python title="mine.py"\n')[2].partition("```")[0])
+    text = (ROOT / "docs" / "benchmarks.md").read_text()
+    own.write_text(text.partition('```python title="mine.py"\n')[2].partition("```")[0])
     done = bench("cubes-1000", "--file", str(own), folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "cubes-1000 " in done.stdout
@@ -220,7 +221,7 @@ def test_workloads_say_in_a_line_what_they_are_and_have_names_of_their_own():
     nameless.__doc__, nameless.__name__ = "a doc", "jit_call"
     with pytest.raises(TypeError, match="there are two workloads called jit_call"):
         workload()(nameless)
-    with pytest.raises(TypeError, match="timed='often' is none of call, returns, shapes"):
+    with pytest.raises(TypeError, match="timed='often' is none of call, numpy, returns"):
         workload(timed="often")
 
 
@@ -343,6 +344,7 @@ def test_goals_about_all_workloads_leave_out_other_times_and_many_devices():
         figures("b", 0.8, first=0.5),
         figures("eager", 0.1, first=1e-9, module="eager"),
         figures("many", 100.0, devices=2),
+        figures("op", 0.001, timed="numpy"),
         figures("unawaited", 0.01, timed="returns"),
         {"name": "broken", "error": "it broke"},
     )
@@ -458,3 +460,63 @@ def test_worlds_that_differ_are_found():
     for other in ([], [[[4], 1.0]], [[[3], 1.5]], [[[3], math.nan]]):
         with pytest.raises(runner.Failed, match="different results"):
             runner.check_same(same, other)
+
+
+# ---- the page ------------------------------------------------------------------------------------
+
+MACHINE = {"processor": "Abacus", "cores": 2, "system": "Wood 1", "python": "3.11"}
+MACHINE["versions"] = {"jax": "0.10.2"}
+
+
+def file_of_a_run(folder):
+    """A JSON file as the command writes it: one workload loses, in both ways."""
+    fast = outcome("fast", [1.0, 1.0], [2.0, 2.0])
+    slow = outcome("slow-3", [4e-3, 8e-3], [1e-3, 2e-3], group="slow")
+    broken = outcome("broken", [], [], "it broke")
+    settings = SimpleNamespace(rounds=2, seconds=1.0)
+    content = report.content([fast, slow, broken], settings) | {"machine": MACHINE}
+    path = folder / "run.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_the_page_gets_the_figures_of_a_run(tmp_path, monkeypatch):
+    monkeypatch.setitem(REASONS, "slow", "Its beads are heavy.")
+    target = tmp_path / "page.md"
+    target.write_text(f"before\n\n{page.BEGIN}\nold words\n{page.END}\n\nafter\n")
+    run = str(file_of_a_run(tmp_path))
+    assert page.main([run, "--page", str(target)]) == 0
+    text = target.read_text()
+    assert text.startswith("before\n") and text.endswith("\nafter\n") and "old" not in text
+    assert "Abacus with 2 cores, Wood 1, Python 3.11, jax 0.10.2: medians of 2 processes" in text
+    assert "| time of a call, each workload | 1.10x | 4.00x | missed by slow-3 |" in text
+    losing = "of `slow-3` (a workload): 4.00x, 6 ms where JAX takes 1.5 ms. Its beads are heavy."
+    assert f"- a call {losing}\n- the first call {losing}\n" in text
+    assert "| `fast` | a workload | 1 s | 2 s | 0.50x | 0.50x | 0.50x |" in text
+    assert "`broken`" not in text
+    words = "from 0.50x (fast) to 4.00x (slow-3), geometric mean 1.41x; 1 of them take less time"
+    for mode in ("light", "dark"):
+        assert f"{words} on tinyjax.](assets/benchmarks-{mode}.svg#only-{mode})" in text
+        drawing = (tmp_path / "assets" / f"benchmarks-{mode}.svg").read_text()
+        assert ">slow-3<" in drawing and page.INKS[mode] in drawing
+    assert page.main([run, "--page", str(target)]) == 0
+    assert target.read_text() == text, "the same run gives the same page"
+
+
+def test_the_page_of_a_run_in_which_nothing_is_slow():
+    fast = report.entry(outcome("fast", [1.0], [2.0]))
+    assert page.losses([fast]).endswith("In no workload of this run.")
+
+
+def test_a_page_without_a_place_for_figures(tmp_path, capsys):
+    target = tmp_path / "page.md"
+    target.write_text("no marks\n")
+    assert page.main([str(file_of_a_run(tmp_path)), "--page", str(target)]) == 2
+    assert page.BEGIN in capsys.readouterr().err and target.read_text() == "no marks\n"
+    assert page.main([str(tmp_path / "nothing.json")]) == 2
+    assert "nothing.json" in capsys.readouterr().err
+
+
+def test_reasons_are_about_workloads_that_exist():
+    known = load().values()
+    assert REASONS.keys() <= {w.name for w in known} | {w.group for w in known}

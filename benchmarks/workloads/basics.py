@@ -55,6 +55,6 @@ def jit_call_tree(jax, jnp):
 
 @workload(timed="returns")
 def long_call_returns(jax, jnp):
-    """a call that computes ten million numbers, until it returns: chain-10000000 is its result"""
+    """a call that computes ten million numbers, until it returns; its result comes later"""
     f, x = jax.jit(waves(jnp)), jnp.linspace(-3.0, 3.0, 10_000_000)
     return lambda: f(x)

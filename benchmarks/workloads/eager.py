@@ -28,7 +28,7 @@ OPERATIONS = {
 }
 
 
-@workload(name=tuple(OPERATIONS))
+@workload(timed="numpy", name=tuple(OPERATIONS))
 def eager_op(jax, jnp, name):
     """an operation on (4, 4) arrays; what NumPy needs for it is timed, too"""
     operation = OPERATIONS[name]
