@@ -1,6 +1,7 @@
 """Readers: jitted functions find programs they know by generated code, and never the wrong one."""
 
 import collections
+import functools
 
 import numpy as np
 import pytest
@@ -98,9 +99,47 @@ def test_types_of_leaves_tell_calls_apart():
                     wanted.shape, wanted.dtype, wanted.weak_type)  # fmt: skip
 
 
+def test_keys_and_numpy_arrays_are_read():
+    f = jax.jit(lambda key, x: jax.random.normal(key, x.shape) + x)
+    x = np.zeros(3, np.float32)
+    for seed in (0, 1, 0):
+        wanted = jax.random.normal(jax.random.key(seed), (3,))
+        np.testing.assert_array_equal(f(jax.random.key(seed), x), wanted)
+    x[:] = 1  # the program must not keep the caller's array
+    np.testing.assert_allclose(f(jax.random.key(0), x), wanted + 1)
+    assert f.cache_info()[:2] == (3, 1)
+
+
 def test_flags_tell_calls_apart():
     f = jax.jit(lambda x: x * 2)
     for _ in range(3):
         assert f(1.0).dtype == jnp.float32
         with jax.enable_x64(True):
             assert f(1.0).dtype == jnp.float64
+
+
+def test_static_arguments_tell_calls_apart():
+    @functools.partial(jax.jit, static_argnums=(1, -1), static_argnames="mode")
+    def f(x, n, y, config, mode="add"):
+        return x * n + y if mode == "add" else x * n - y + len(config)
+
+    one, two = jnp.float32(1), jnp.float32(2)
+    calls = [
+        ((one, 2, two, ()), {}, 4.0), ((one, 3, two, ()), {}, 5.0), ((one, 2.0, two, ()), {}, 4.0),
+        ((one, True, two, ()), {}, 3.0), ((one, 2, two, (1, 2)), {"mode": "sub"}, 2.0),
+        ((one, 2, two, (1,)), {"mode": "sub"}, 1.0), ((one, 2, two, ()), {"mode": "add"}, 4.0),
+        ((two, 1, one, ()), {}, 3.0),
+    ]  # fmt: skip
+    for _ in range(3):
+        for args, kwargs, wanted in calls:
+            assert f(*args, **kwargs) == wanted
+    traced = len({(repr(args[1]), args[3], *kwargs.items()) for args, kwargs, _ in calls})
+    assert f.cache_info().misses == traced
+    with pytest.raises(ValueError, match="Non-hashable static arguments"):
+        f(one, 2, two, [])
+
+
+def test_functions_without_arguments_are_read():
+    f = jax.jit(lambda: jnp.ones(2))
+    assert [f().sum().item() for _ in range(3)] == [2.0] * 3
+    assert f.cache_info()[:2] == (2, 1)

@@ -23,7 +23,7 @@ from tinyjax.transforms.call import Call, fill
 from tinyjax.transforms.flat import FlatFun, arg_names, fun_name, lift_args, wraps
 from tinyjax.transforms.key_reuse import consume_inputs
 from tinyjax.transforms.programs import linearize_jaxpr
-from tinyjax.transforms.readers import builder, reader
+from tinyjax.transforms.readers import Fixed, builder, reader
 from tinyjax.transforms.stage import stage
 from tinyjax.transforms.staged import ShapeDtypeStruct as ShapeDtypeStruct
 from tinyjax.transforms.staged import Traced as StagedTrace
@@ -177,9 +177,10 @@ class JitFunction:
 
     def remember(self, args, kwargs, traced):
         """Make the next call with such arguments fast."""
-        if self.static_argnums or self.static_argnames:
-            return
-        leaves, in_tree = tree_flatten((args, kwargs))
+        nums, names = self.static_positions(args), self.static_argnames
+        fixed = tuple([Fixed(x) if i in nums else x for i, x in enumerate(args)])
+        fixed_kw = {k: Fixed(x) if k in names else x for k, x in kwargs.items()}
+        leaves, in_tree = tree_flatten((fixed, fixed_kw))
         read = reader(in_tree, leaves)
         if read is None:
             return
@@ -217,13 +218,16 @@ class JitFunction:
             self.cache[key] = traced  # a program that captured a tracer is for this call only
         return traced, leaves
 
+    def static_positions(self, args):
+        """Which of these positional arguments are static."""
+        return {n + len(args) if n < 0 else n for n in self.static_argnums}
+
     def split_static(self, args, kwargs):
         """-> function of the other arguments, hashable static values, other arguments."""
         nums, names = self.static_argnums, self.static_argnames
         if not nums and not names:
             return self.fun, (), args, kwargs
-        nums = {n + len(args) if n < 0 else n for n in nums}
-        fixed = {i: args[i] for i in nums if i < len(args)}
+        fixed = {i: args[i] for i in self.static_positions(args) if i < len(args)}
         fixed_kw = {k: v for k, v in kwargs.items() if k in names}
         for where, value in (*fixed.items(), *fixed_kw.items()):
             check_hashable(value, where, self.name)

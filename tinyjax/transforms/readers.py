@@ -9,7 +9,10 @@ the containers and leaf types that were there the last time, and says None if th
         [v0, v1] = args
         if type(v0) is not list: return None
         [v2, v3] = v0
-        if type(v1) is not float or type(v2) is not Array ... or kwargs: return None
+        if type(v1) is not float: return None
+        if type(v2) is not Array: return None
+        if type(v3) is not Array: return None
+        if kwargs: return None
         v1 = lift(v1)
         x1, x2, x3 = v1.npy, v2.npy, v3.npy
         return [v2, v3, v1], (flags().trace_key, x2.dtype, x2.shape, v2.weak_type, ...)
@@ -18,16 +21,34 @@ the containers and leaf types that were there the last time, and says None if th
 import functools
 import itertools
 
-from tinyjax.array import Array, lift
+import numpy as np
+
+from tinyjax.array import Array, KeyArray, lift
 from tinyjax.config import current_flags
 
-LIFTED = {bool, int, float, complex}  # leaves that may be numbers
+ARRAYS = {Array, KeyArray}
+LIFTED = {bool, int, float, complex, np.ndarray, np.float32, np.float64, np.int32, np.int64}
+
+
+class Fixed:
+    """In the place of a static argument: the reader wants an equal one, of the same type."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        same_type = type(other) is Fixed and type(self.value) is type(other.value)
+        return same_type and self.value == other.value
+
+    def __hash__(self):
+        return hash(self.value)
 
 
 def reader(in_tree, leaves):
-    """The reader for calls like this one; None if some leaf is neither a plain Array nor a number.
+    """The reader for calls like this one; None if a leaf is neither a plain array nor a number.
 
-    in_tree: the structure of (args, kwargs). leaves: what stands at the leaves.
+    in_tree: the structure of (args, kwargs). leaves: what stands at the leaves; static arguments
+    are leaves, too, wrapped in Fixed.
 
     A reader takes args and kwargs. It returns None if they are of another kind, and otherwise the
     leaves as Arrays, and what tells programs for arguments of this structure apart.
@@ -41,16 +62,16 @@ def reader(in_tree, leaves):
     >>> read(([jnp.zeros(2)], 1.0), {}) is None
     True
     """
-    types = tuple(map(type, leaves))
-    if not leaves or not all(t is Array or t in LIFTED for t in types):
-        return None
-    return make_reader(in_tree, types)
+    kinds = tuple([x if type(x) is Fixed else type(x) for x in leaves])
+    if all(type(k) is Fixed or k in ARRAYS | LIFTED for k in kinds):
+        return make_reader(in_tree, kinds)
+    return None
 
 
 @functools.lru_cache(1024)
-def make_reader(in_tree, types):
-    """The reader for a structure with leaves of these types."""
-    writer = Writer(types)
+def make_reader(in_tree, kinds):
+    """The reader for a structure with leaves of these kinds: types, or fixed values."""
+    writer = Writer(kinds)
     args, kwargs = in_tree.children()
     writer.take_apart("args", args)
     if kwargs.num_leaves:
@@ -65,11 +86,11 @@ def make_reader(in_tree, types):
 class Writer:
     """Writes the lines of a reader."""
 
-    def __init__(self, types):
-        self.types, self.lines, self.tests = types, [], []
-        self.leaves = []  # the names of the leaves, from left to right
-        self.space = {"Array": Array, "lift": lift, "flags": current_flags}
-        self.space |= {t.__name__: t for t in LIFTED}
+    def __init__(self, kinds):
+        self.kinds, self.lines, self.tests = iter(kinds), [], []
+        self.leaves = []  # (name, type) of the leaves that are not fixed, from left to right
+        self.space = {"lift": lift, "flags": current_flags}
+        self.space |= {t.__name__: t for t in ARRAYS | LIFTED}
         self.numbers = itertools.count()
 
     def constant(self, value):
@@ -82,10 +103,7 @@ class Writer:
         """Lines that give the children of a container names, and theirs."""
         data = treedef[-1]
         if data is None:
-            expected = self.types[len(self.leaves)]
-            self.leaves.append(name)
-            self.tests.append(f"type({name}) is not {expected.__name__}")
-            return
+            return self.leaf(name, next(self.kinds))
         kind, aux, arity = data
         children = [f"v{next(self.numbers)}" for _ in range(arity)]
         names = ", ".join(children)
@@ -103,17 +121,28 @@ class Writer:
             self.lines.append(f"if aux != {same}: return None")
         for child, inner in zip(children, treedef.children()):
             self.take_apart(child, inner)
+        return None
+
+    def leaf(self, name, kind):
+        """The test of what a leaf must be."""
+        if type(kind) is Fixed:
+            cls, same = self.constant(type(kind.value)), self.constant(kind.value)
+            self.tests.append(f"type({name}) is not {cls} or {name} != {same}")
+        else:
+            self.leaves.append((name, kind))
+            self.tests.append(f"type({name}) is not {kind.__name__}")
 
     def finish(self):
         """The function."""
-        lines = [*self.lines, f"if {' or '.join(self.tests)}: return None"]
-        key = ["flags().trace_key"]
-        for k, (name, t) in enumerate(zip(self.leaves, self.types)):
-            if t is not Array:
+        lines = [*self.lines, *[f"if {test}: return None" for test in self.tests]]
+        names, key = [], ["flags().trace_key"]
+        for k, (name, cls) in enumerate(self.leaves):
+            if cls in LIFTED:
                 lines.append(f"{name} = lift({name})")
             lines.append(f"x{k} = {name}.npy")
+            names.append(name)
             key.append(f"x{k}.dtype, x{k}.shape, {name}.weak_type")
-        lines.append(f"return [{', '.join(self.leaves)}], ({', '.join(key)})")
+        lines.append(f"return [{', '.join(names)}], ({', '.join(key)},)")
         body = "\n".join("        " + line for line in lines)
         caught = "    except (KeyError, TypeError, ValueError):\n        return None"
         text = f"def read(args, kwargs):\n    try:\n{body}\n{caught}\n"
