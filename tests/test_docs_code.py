@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAGES = ["architecture.md"]
+PAGES = ["architecture.md", "performance.md"]
 
 
 def blocks(text):
