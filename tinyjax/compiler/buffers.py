@@ -5,6 +5,7 @@ blocks of memory are kept, by size, and whoever needs one takes one that nobody 
 references to it tell. Within a program, an array that is deleted makes room for the next one.
 """
 
+import functools
 import math
 import sys
 import threading
@@ -82,20 +83,18 @@ POOL = Pool()
 
 def maker(shape, dtype):
     """A function that makes arrays of this shape and dtype, whose content is undefined."""
-    dtype = np.dtype(dtype)
+    shape, dtype = tuple(map(int, shape)), np.dtype(dtype)
     size = math.prod(shape) * dtype.itemsize
     if size >= LARGE:
-        array = POOL.array
-        return lambda: array(shape, dtype, size)
-    empty = np.empty
-    return lambda: empty(shape, dtype)
+        return functools.partial(POOL.array, shape, dtype, size)
+    return functools.partial(np.empty, shape, dtype)
 
 
 class Scratch:
     """Arrays that no caller ever sees: taken for a call of a kernel and given back after it."""
 
     def __init__(self, kinds):
-        self.kinds = [(shape, np.dtype(dtype)) for shape, dtype in kinds]
+        self.kinds = [(tuple(map(int, shape)), np.dtype(dtype)) for shape, dtype in kinds]
         self.sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in self.kinds]
         self.small = max(self.sizes, default=0) < LARGE  # large ones are in the pool anyway
         self.free = []

@@ -17,6 +17,7 @@ from tinyjax.compiler.kernel import Kernel, Namer, anonymous
 from tinyjax.compiler.kernel import Scratch as ScratchOperand
 from tinyjax.compiler.keys import is_key, to_keys, to_words
 from tinyjax.compiler.passes import prepare
+from tinyjax.compiler.roles import with_roles
 from tinyjax.compiler.stages import calls, cut, is_divisible, is_shared, segments
 from tinyjax.compiler.threads import pieces, run_all
 from tinyjax.compiler.words import code_of
@@ -60,7 +61,7 @@ class Driver:
     """Plans a program; `text` shows it, `build` compiles it."""
 
     def __init__(self, jaxpr, name, compile_jaxpr):
-        self.program, self.compile_jaxpr = prepare(jaxpr), compile_jaxpr
+        self.program, self.compile_jaxpr = with_roles(prepare(jaxpr), loopable), compile_jaxpr
         self.name, self.jaxpr = function_name(name), jaxpr
         self.weak = [v.aval.weak_type for v in jaxpr.outvars]  # passes change only this of a type
         self.namer = Namer()
@@ -200,7 +201,10 @@ class Driver:
 
     def call(self, kernel, group, used):
         """The line that calls a kernel for a group of its stages."""
-        args = [*self.passed(kernel, kernel.arrays, used), *map(str, kernel.sizes)]
+        args = [
+            *self.passed(kernel, kernel.arrays, used),
+            *(str(n) for _, n in kernel.sizes.values()),
+        ]
         if kernel.extra:
             for k, stage in enumerate(kernel.stages):
                 steps = 1 if stage.steps is None else stage.steps
@@ -221,7 +225,7 @@ class Driver:
         arrays = self.passed(kernel, names[:begin], used)
         others = self.passed(kernel, names[begin + len(own) :], used)
         empty = ["0", "0"]
-        between = [*others, *map(str, kernel.sizes), *empty * number]
+        between = [*others, *(str(n) for _, n in kernel.sizes.values()), *empty * number]
         after = empty * (len(kernel.stages) - 1 - number)
         store = f"scratch_{self.scratch}"
         self.scratch += 1
@@ -291,13 +295,9 @@ class Driver:
         names = [self.namer(v) for v in program.invars]
         lines = [f"def {self.name}(args):"]
         if names:
-            lines.append(f"    [{', '.join(names)}] = [x.npy for x in args]")
-            for n, v in zip(names, program.invars):
-                lines[-1] += (
-                    f"  # {n}:{v.aval.str_short(True)}"
-                    if n == names[0]
-                    else (f" {n}:{v.aval.str_short(True)}")
-                )
+            lines.append(f"    [{', '.join(names)}] = args")
+        for n, v in zip(names, program.invars):
+            lines.append(f"    {n} = {n}.npy  # {v.aval.str_short(True)}")
         body = self.body
         if any(type(s) is CallOut for _, s in self.segments):
             body = ["with errstate(all='ignore'):", *("    " + x for x in body)] if body else []
@@ -372,7 +372,7 @@ def sizes_of(program):
             for dims in itertools.combinations(shape, count):
                 n = int(np.prod(dims, dtype=np.int64))
                 found.update((n, n - 1))
-    return {n for n in found if n > 2}
+    return {n for n in found if n > 4}
 
 
 def function_name(name):

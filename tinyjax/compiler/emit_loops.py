@@ -8,7 +8,8 @@ from tinyjax.compiler.emit_dot import emit_dot, is_small_product
 from tinyjax.compiler.fusion import SCATTERS, CallOut, Copy, Nest, known_dtypes, plan
 from tinyjax.compiler.index import read
 from tinyjax.compiler.kernel import Place
-from tinyjax.compiler.passes import prepare
+from tinyjax.compiler.passes import Program, prepare
+from tinyjax.compiler.roles import alike
 from tinyjax.compiler.words import code_of
 from tinyjax.core import Literal, memo
 from tinyjax.primitives.rules import Elementwise
@@ -39,6 +40,8 @@ def loopable(eqn):
     programs = inner_programs(eqn)
     if programs is None:
         return False
+    if all(isinstance(program, Program) for program in programs):
+        return True  # roles.py, which made them, has asked before
     return all(map(fits_kernel, programs)) and sum(map(length, programs)) <= MAX_LOOP_EQUATIONS
 
 
@@ -212,7 +215,7 @@ def updates_in_place(item, old, new, lazy):
         if not updates or eqn.invars[0] is not old:
             return False
         return not any(reads(v, old, lazy) for v in eqn.invars[1:])
-    if type(item) is not Nest or item.mode != "map" or item.shape != old.aval.shape:
+    if type(item) is not Nest or item.mode != "map" or not alike(item.shape, old.aval.shape):
         return False
     return not any(elsewhere(eqn, old, lazy) for eqn in item.eqns)
 

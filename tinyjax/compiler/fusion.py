@@ -14,6 +14,7 @@ A nest runs over one shape and is of one mode:
 """
 
 from tinyjax.compiler.index import HASHES, IN_PIECES, ZERO, moves, read, same, tokens
+from tinyjax.compiler.roles import alike, same_size
 from tinyjax.compiler.words import COSTLY, PARTS, code_of, printable
 from tinyjax.core import Literal
 
@@ -285,7 +286,7 @@ class Planner:
                 maker = self.lazy[v][0]
                 steps += is_elementwise(maker)
                 todo += maker.invars
-            elif v.aval.size == size:
+            elif same_size(v.aval.size, size):
                 large.add(v)
                 if v in self.inner and type(self.items[self.item_of[v]]) not in (Loop, CallOut):
                     return False
@@ -345,7 +346,7 @@ class Planner:
                 continue
             if in_pieces and nest.mode != "map":
                 continue
-            if nest.shape == shape:
+            if alike(nest.shape, shape):
                 phase = self.fits(nest, reading, row=False)
                 if phase is not None:
                     nest.add(eqn, tokens(shape), phase)
@@ -396,7 +397,11 @@ class Planner:
         accesses = self.accessed([(x, tokens(shape))])
         for at in range(self.earliest(accesses), len(self.items)):
             nest = self.items[at]
-            if type(nest) is not Nest or nest.shape != shape or len(nest.eqns) >= MAX_EQUATIONS:
+            if (
+                type(nest) is not Nest
+                or not alike(nest.shape, shape)
+                or len(nest.eqns) >= MAX_EQUATIONS
+            ):
                 continue
             if nest.mode != "map" and (nest.mode, nest.axes) != (mode, axes) or nest.in_pieces:
                 continue
@@ -418,7 +423,9 @@ class Planner:
 def is_row(shape, nest):
     """Whether a shape is that of one element per row of a nest."""
     head, tail = shape[: nest.kept], shape[nest.kept :]
-    return head == nest.shape[: nest.kept] and len(shape) <= len(nest.shape) and set(tail) <= {1}
+    return (
+        alike(head, nest.shape[: nest.kept]) and len(shape) <= len(nest.shape) and set(tail) <= {1}
+    )
 
 
 def joined(eqn, eqns):

@@ -8,6 +8,7 @@ import numpy as np
 
 from tinyjax.compiler.index import ZERO, Ix, plain
 from tinyjax.compiler.intrinsics_py import WORDS
+from tinyjax.compiler.roles import role_of, same_size
 from tinyjax.compiler.words import code_of, inside, literal
 
 # ---- names --------------------------------------------------------------------------------------
@@ -81,7 +82,7 @@ class Kernel:
     def __init__(self, name, namer, known_sizes):
         self.name, self.namer, self.known_sizes = name, namer, known_sizes
         self.arrays = {}  # name -> (code, operand); an operand is a Var or a Scratch
-        self.sizes = {}  # number -> name
+        self.sizes = {}  # role -> (name, number)
         self.places, self.scalars = {}, {}  # Var -> Place, Var -> text
         self.scopes = [Scope()]
         self.base = 0  # the scope of the block under construction
@@ -93,11 +94,13 @@ class Kernel:
 
     def size(self, n):
         """The name of a size."""
-        if n in (0, 1):
-            return str(n)
-        if n not in self.sizes:
-            self.sizes[n] = self.fresh(f"n{len(self.sizes)}")
-        return self.sizes[n]
+        return str(n) if n in (0, 1) else self.parameter(role_of(n), n)
+
+    def parameter(self, role, n):
+        """The name of a number that is passed to the kernel."""
+        if role not in self.sizes:
+            self.sizes[role] = self.fresh(f"n{len(self.sizes)}"), int(n)
+        return self.sizes[role][0]
 
     def bounds(self, n):
         """The range of the outermost loop of a stage that threads may share, else None."""
@@ -143,7 +146,7 @@ class Kernel:
         """The text of a literal; one that is a size of the program is a parameter."""
         code, value = code_of(atom.aval.dtype), np.asarray(atom.val)[()]
         if self.is_size(value):
-            return f"{inside(code)}({self.size(int(value))})"
+            return f"{inside(code)}({self.parameter(atom, value)})"
         return literal(value, code)
 
     def shown(self, atom):
@@ -232,7 +235,7 @@ class Kernel:
 
     def finish(self):
         """The source text."""
-        params = [*self.arrays, *self.sizes.values(), *self.extra]
+        params = [*self.arrays, *(name for name, _ in self.sizes.values()), *self.extra]
         lines = self.scopes[0].lines
         if all(line.startswith("#") for line in lines):
             lines = [*lines, "pass"]
@@ -243,7 +246,7 @@ class Kernel:
     def described(self):
         """Comments that say what the parameters are: here, and only here, sizes are numbers."""
         arrays = [f"{n}:{code}[{','.join(map(str, x.shape))}]" for n, (code, x) in self.shapes()]
-        sizes = [f"{name}={n}" for n, name in self.sizes.items()]
+        sizes = [f"{name}={n}" for name, n in self.sizes.values()]
         return textwrap.wrap(
             " ".join([*arrays, *sizes]), 96, initial_indent="# ", subsequent_indent="# "
         )
@@ -344,7 +347,9 @@ def together(first, second, shape, array_shape, idx):
     if dims.count(first) != 1 or dims.count(second) != 1:
         return False
     at = dims.index(first)
-    return at + 1 < len(dims) and dims[at + 1] == second and pairs[at + 1][0] == shape[second]
+    return (
+        at + 1 < len(dims) and dims[at + 1] == second and same_size(pairs[at + 1][0], shape[second])
+    )
 
 
 def loop_indices(shape, groups):

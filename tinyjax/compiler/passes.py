@@ -25,9 +25,14 @@ class Program:
         self.eqns, self.outvars = eqns, outvars
 
 
-@memo
 def prepare(jaxpr):
-    """All passes, in order -> Program."""
+    """All passes, in order -> Program, if it is not one yet."""
+    return jaxpr if isinstance(jaxpr, Program) else passed(jaxpr)
+
+
+@memo
+def passed(jaxpr):
+    """A jaxpr after all passes."""
     flat = Flattener()
     env = dict(zip(jaxpr.invars, jaxpr.invars, strict=True))
     outvars = flat.inline(jaxpr, env, 0)
