@@ -85,9 +85,11 @@ def check_error(f, *args, words=()):
 
 
 def refuses(f, *args):
-    """Whether the oracle raises an error (for some programs when it runs, not when it traces)."""
+    """Whether the oracle raises an error: some programs raise it when they run, some when they
+    are traced, some when a value is known."""
     try:
         jax.jit(lambda *a: f(jax.numpy, *a))(*args)
+        f(jax.numpy, *map(jax.numpy.asarray, args))
     except (TypeError, ValueError):
         return True
     return False

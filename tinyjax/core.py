@@ -16,6 +16,7 @@ from tinyjax.array import Array, lift
 from tinyjax.avals import Value
 from tinyjax.config import current_flags
 from tinyjax.dtypes import issubdtype
+from tinyjax.util import restore, silence
 
 # ---- primitives ---------------------------------------------------------------------------------
 
@@ -62,10 +63,11 @@ class Primitive:
 
     def weak_result(self, args, params):
         """Whether an eager result is weakly typed: all operands are, and the type rule agrees."""
-        if not args or not all(a.weak_type for a in args):
-            return False
-        out = self.type(*[a.aval for a in args], **params)
-        return bool((out[0] if self.multi and out else out).weak_type)
+        for a in args:
+            if not a.weak_type:
+                return False
+        out = args and self.type(*[a.aval for a in args], **params)
+        return bool(args) and bool((out[0] if self.multi and out else out).weak_type)
 
     def shown_params(self, params):
         """(name, value) pairs in the order in which a jaxpr prints them."""
@@ -218,11 +220,16 @@ class EvalTrace(Trace):
         except AttributeError:  # a number, a NumPy array or a leaked tracer
             args = [self.check(lift(a)) for a in args]
             arrays = [a.npy for a in args]
-        with np.errstate(all="ignore"):
+        before = silence()
+        try:
             out = prim.impl(*arrays, **params)
+        finally:
+            restore(before)
         weak = prim.weak_result(args, params)
         outs = [Array(o, weak) for o in out] if prim.multi else Array(out, weak)
-        check_floats(prim, outs if prim.multi else [outs])
+        flags = current_flags()
+        if flags.debug_nans or flags.debug_infs:
+            check_floats(prim, outs if prim.multi else [outs])
         return outs
 
     def process_high(self, prim, args, params):
@@ -245,8 +252,6 @@ class EvalTrace(Trace):
 def check_floats(name, arrays):
     """Raise FloatingPointError for what the flags debug_nans and debug_infs look for."""
     flags = current_flags()
-    if not (flags.debug_nans or flags.debug_infs):  # asked after every eager operation
-        return
     for word, wanted in (("nan", flags.debug_nans), ("inf", flags.debug_infs)):
         for x in arrays if wanted else ():
             if issubdtype(x.dtype, np.inexact) and getattr(np, f"is{word}")(x.npy).any():

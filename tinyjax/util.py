@@ -1,4 +1,24 @@
-"""Small list tools that the interpreters share."""
+"""Small tools that the interpreters share."""
+
+import functools
+
+import numpy as np
+
+# ---- NumPy's warnings ---------------------------------------------------------------------------
+
+#: silence() lets NumPy compute nan and inf without a word, as XLA does; restore(what it returned)
+#: brings back the user's setting. As np.errstate, without an object that costs a microsecond.
+try:
+    from numpy._core.umath import _extobj_contextvar, _make_extobj
+
+    silence = functools.partial(_extobj_contextvar.set, _make_extobj(all="ignore"))
+    restore = _extobj_contextvar.reset
+except ImportError:  # NumPy's insides have changed
+    silence = functools.partial(np.seterr, all="ignore")
+    restore = lambda before: np.seterr(**before)  # noqa: E731
+
+
+# ---- lists --------------------------------------------------------------------------------------
 
 
 def take(xs, mask):

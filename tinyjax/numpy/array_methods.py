@@ -29,7 +29,7 @@ from tinyjax.putting import device_put
 
 # ---- operators ----------------------------------------------------------------------------------
 
-NUMBERS = (int, float, complex, np.generic, np.ndarray, Value)
+NUMBERS = (Value, int, float, complex, np.generic, np.ndarray)  # the commonest first
 CONTAINERS = (list, tuple, dict, set)
 
 

@@ -7,6 +7,7 @@ from tinyjax.numpy.checks import check_out, ensure_arraylike
 from tinyjax.numpy.promotion import (
     const,
     constant_like,
+    just,
     promote_args,
     promote_args_numeric,
     promote_args_ordered,
@@ -14,36 +15,43 @@ from tinyjax.numpy.promotion import (
 )
 from tinyjax.numpy.reductions import any as any_
 from tinyjax.numpy.selection import _where
+from tinyjax.transforms.replay import recorded
 from tinyjax.transforms.subprogram import subprogram
 
 # ---- comparisons --------------------------------------------------------------------------------
 
 
+@just(lax.eq_p, "biufc")
 def equal(x, y, /):
     """x == y, elementwise, after promotion: an array of booleans."""
     return lax.eq(*promote_args_ordered("equal", x, y))
 
 
+@just(lax.ne_p, "biufc")
 def not_equal(x, y, /):
     """x != y, elementwise, after promotion."""
     return lax.ne(*promote_args_ordered("not_equal", x, y))
 
 
+@just(lax.lt_p, "biuf")
 def less(x, y, /):
     """x < y, elementwise, after promotion; complex numbers by real, then imaginary part."""
     return ordered(lax.lt, *promote_args_ordered("less", x, y))
 
 
+@just(lax.le_p, "biuf")
 def less_equal(x, y, /):
     """x <= y, elementwise, after promotion; see less."""
     return ordered(lax.le, *promote_args_ordered("less_equal", x, y))
 
 
+@just(lax.gt_p, "biuf")
 def greater(x, y, /):
     """x > y, elementwise, after promotion; see less."""
     return ordered(lax.gt, *promote_args_ordered("greater", x, y))
 
 
+@just(lax.ge_p, "biuf")
 def greater_equal(x, y, /):
     """x >= y, elementwise, after promotion; see less."""
     return ordered(lax.ge, *promote_args_ordered("greater_equal", x, y))
@@ -65,21 +73,25 @@ def to_bool(x):
     return x if x.dtype == bool else lax.ne(x, const(x, 0))
 
 
+@just(lax.and_p, "b")
 def logical_and(x, y, /):
     """Whether both are nonzero, elementwise."""
     return lax.bitwise_and(*map(to_bool, promote_args("logical_and", x, y)))
 
 
+@just(lax.or_p, "b")
 def logical_or(x, y, /):
     """Whether one is nonzero, elementwise."""
     return lax.bitwise_or(*map(to_bool, promote_args("logical_or", x, y)))
 
 
+@just(lax.xor_p, "b")
 def logical_xor(x, y, /):
     """Whether exactly one is nonzero, elementwise."""
     return lax.bitwise_xor(*map(to_bool, promote_args("logical_xor", x, y)))
 
 
+@recorded
 def logical_not(x, /):
     """Whether x is zero, elementwise."""
     return lax.bitwise_not(*map(to_bool, promote_args("logical_not", x)))
@@ -88,6 +100,7 @@ def logical_not(x, /):
 # ---- kinds of numbers ---------------------------------------------------------------------------
 
 
+@recorded
 def isnan(x, /):
     """Whether x is not a number, elementwise.
 
@@ -99,6 +112,7 @@ def isnan(x, /):
     return lax.ne(x, x)
 
 
+@recorded
 def isfinite(x, /):
     """Whether x is neither infinite nor nan, elementwise."""
     x = ensure_arraylike("isfinite", x)
@@ -165,21 +179,25 @@ def imaginary(x):
 # ---- bits ---------------------------------------------------------------------------------------
 
 
+@just(lax.and_p, "biu")
 def bitwise_and(x, y, /):
     """The bits set in both, elementwise, of integers or booleans."""
     return lax.bitwise_and(*promote_args("bitwise_and", x, y))
 
 
+@just(lax.or_p, "biu")
 def bitwise_or(x, y, /):
     """The bits set in one, elementwise, of integers or booleans."""
     return lax.bitwise_or(*promote_args("bitwise_or", x, y))
 
 
+@just(lax.xor_p, "biu")
 def bitwise_xor(x, y, /):
     """The bits set in exactly one, elementwise, of integers or booleans."""
     return lax.bitwise_xor(*promote_args("bitwise_xor", x, y))
 
 
+@recorded
 def bitwise_not(x, /):
     """The bits not set, elementwise, of integers or booleans."""
     return lax.bitwise_not(*promote_args("bitwise_not", x))
@@ -188,11 +206,13 @@ def bitwise_not(x, /):
 bitwise_invert = invert = bitwise_not
 
 
+@just(lax.shift_left_p, "iu")
 def left_shift(x, y, /):
     """The bits of x moved up by y places, elementwise."""
     return lax.shift_left(*promote_args_numeric("left_shift", x, y))
 
 
+@recorded
 def right_shift(x1, x2, /):
     """The bits of x1 moved down by x2 places, elementwise; signed numbers keep their sign."""
     x1, x2 = promote_args_numeric("right_shift", x1, x2)

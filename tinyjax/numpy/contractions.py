@@ -8,6 +8,7 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.numpy.checks import check_out, check_sequence
 from tinyjax.primitives.linear import convert
+from tinyjax.transforms.replay import recorded
 
 # ---- reading the formula ------------------------------------------------------------------------
 
@@ -228,6 +229,7 @@ def delta(shape, axes):
 # ---- the functions ------------------------------------------------------------------------------
 
 
+@recorded
 def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None,
            preferred_element_type=None):  # fmt: skip
     """Sums of products by a formula, such as "ij,jk->ik" for the matrix product.

@@ -11,11 +11,13 @@ from tinyjax.numpy.checks import check_out, ensure_arraylike
 from tinyjax.numpy.promotion import const
 from tinyjax.numpy.selection import _where
 from tinyjax.primitives.linear import canonicalize_axis
+from tinyjax.transforms.replay import recorded
 from tinyjax.transforms.subprogram import subprogram
 
 # ---- take ---------------------------------------------------------------------------------------
 
 
+@recorded
 def take(a, indices, axis=None, out=None, mode=None, unique_indices=False,
          indices_are_sorted=False, fill_value=None):  # fmt: skip
     """Elements of an array, or slices along an axis, by their indices.

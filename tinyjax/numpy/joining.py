@@ -27,11 +27,13 @@ from tinyjax.numpy.shaping import (
     roll,
 )
 from tinyjax.primitives.linear import canonicalize_axis
+from tinyjax.transforms.replay import recorded
 from tinyjax.transforms.subprogram import subprogram
 
 # ---- several into one ---------------------------------------------------------------------------
 
 
+@recorded
 def stack(arrays, axis=0, out=None, dtype=None):
     """Join arrays of one shape along a new axis.
 
@@ -59,11 +61,13 @@ def stack(arrays, axis=0, out=None, dtype=None):
     return lax.stack(arrays, axis=axis)
 
 
+@recorded
 def unstack(x, /, *, axis=0):
     """The slices along an axis, as a tuple of arrays."""
     return lax.unstack(ensure_arraylike("unstack", x), axis=axis)
 
 
+@recorded
 def concatenate(arrays, axis=0, dtype=None):
     """Join arrays along an axis that they have; None: join the flat arrays.
 
@@ -115,22 +119,26 @@ def concat(arrays, /, *, axis=0):
     return concatenate(arrays, axis=axis)
 
 
+@recorded
 def vstack(tup, dtype=None):
     """Join along the first axis; vectors count as rows."""
     return concatenate([atleast_2d(m) for m in rows("vstack", tup)], axis=0, dtype=dtype)
 
 
+@recorded
 def hstack(tup, dtype=None):
     """Join along the second axis, vectors along their only one."""
     arrs = [atleast_1d(m) for m in rows("hstack", tup)]
     return concatenate(arrs, axis=0 if arrs[0].ndim == 1 else 1, dtype=dtype)
 
 
+@recorded
 def dstack(tup, dtype=None):
     """Join along the third axis."""
     return concatenate([atleast_3d(m) for m in rows("dstack", tup)], axis=2, dtype=dtype)
 
 
+@recorded
 def column_stack(tup):
     """Join along the second axis; vectors count as columns."""
     arrs = [asarray(m) for m in rows("column_stack", tup)]
@@ -178,6 +186,7 @@ def append(arr, values, axis=None):
 # ---- one into several ---------------------------------------------------------------------------
 
 
+@recorded
 def split(ary, indices_or_sections, axis=0):
     """Cut an array into a list of arrays along an axis.
 
@@ -191,6 +200,7 @@ def split(ary, indices_or_sections, axis=0):
     return cut("split", ary, indices_or_sections, axis)
 
 
+@recorded
 def array_split(ary, indices_or_sections, axis=0):
     """split, where the first parts may be longer by one element."""
     return cut("array_split", ary, indices_or_sections, axis)
@@ -233,6 +243,7 @@ def cut(name, ary, indices_or_sections, axis):
 # ---- repeated -----------------------------------------------------------------------------------
 
 
+@recorded
 def tile(A, reps):
     """An array repeated along its axes.
 
@@ -262,6 +273,7 @@ def tile_to_size(arr, size):
     return arr[:size] if arr.size > size else arr
 
 
+@recorded
 def repeat(a, repeats, axis=None, *, total_repeat_length=None):
     """Repeat each element.
 

@@ -11,6 +11,7 @@ from tinyjax.numpy.shaping import moveaxis
 from tinyjax.numpy.ufuncs import conj
 from tinyjax.numpy.vectorizing import vectorize
 from tinyjax.primitives.linear import canonicalize_axis, convert
+from tinyjax.transforms.replay import recorded
 from tinyjax.transforms.subprogram import subprogram
 
 
@@ -29,6 +30,7 @@ def contract(a, b, contracting, batch, precision, dtype, weak_type):
     return convert(out, dtype, weak_type)
 
 
+@recorded
 def dot(a, b, *, precision=None, preferred_element_type=None):
     """The sum over the last axis of a and the last but one of b (a vector's only one).
 
@@ -52,6 +54,7 @@ def dot(a, b, *, precision=None, preferred_element_type=None):
     return contract(a, b, axes, ((), ()), precision, dtype, weak_type)
 
 
+@recorded
 def matmul(a, b, *, precision=None, preferred_element_type=None):
     """The matrix product a @ b; leading axes are batches, which broadcast.
 
@@ -112,6 +115,7 @@ def matmul(a, b, *, precision=None, preferred_element_type=None):
     return convert(out, dtype, weak_type)
 
 
+@recorded
 def vdot(a, b, *, precision=None, preferred_element_type=None):
     """The inner product of two arrays as flat vectors; complex a is conjugated."""
     a, b = ensure_arraylike("vdot", a, b)
@@ -121,6 +125,7 @@ def vdot(a, b, *, precision=None, preferred_element_type=None):
     )
 
 
+@recorded
 def vecdot(x1, x2, /, *, axis=-1, precision=None, preferred_element_type=None):
     """Inner products along an axis; other axes broadcast, complex x1 is conjugated."""
     x1, x2 = ensure_arraylike("jnp.vecdot", x1, x2)
@@ -147,6 +152,7 @@ def vecmat(x1, x2, /):
     return vectorize(matmul, signature="(n),(n,m)->(m)")(conj(x1), x2)
 
 
+@recorded
 def tensordot(a, b, axes=2, *, precision=None, preferred_element_type=None):
     """The sum over several axes of a and b.
 
@@ -196,6 +202,7 @@ def axis_pairs(axes_a, axes_b, a_ndim, b_ndim):
     )
 
 
+@recorded
 def inner(a, b, *, precision=None, preferred_element_type=None):
     """The sum over the last axes of both; of numbers, their product."""
     a, b = ensure_arraylike("inner", a, b)
@@ -208,6 +215,7 @@ def inner(a, b, *, precision=None, preferred_element_type=None):
     )
 
 
+@recorded
 def outer(a, b, out=None):
     """All products of an element of a and one of b: a matrix.
 

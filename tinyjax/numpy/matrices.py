@@ -15,11 +15,13 @@ from tinyjax.numpy.searching import nonzero
 from tinyjax.numpy.selection import _where
 from tinyjax.numpy.shaping import moveaxis, ravel
 from tinyjax.primitives.linear import canonicalize_axis
+from tinyjax.transforms.replay import recorded
 from tinyjax.transforms.subprogram import subprogram
 
 # ---- diagonals ----------------------------------------------------------------------------------
 
 
+@recorded
 def diag(v, k=0):
     """A matrix with a vector on its k-th diagonal; or the k-th diagonal of a matrix.
 
@@ -142,6 +144,7 @@ def triu(m, k=0):
     return lax.select(mask, lax.full_like(m, 0), m)
 
 
+@recorded
 def triangle(name, m, k):
     """-> the array, and where its matrices are on or below the k-th diagonal."""
     m = ensure_arraylike(name, m)

@@ -15,6 +15,7 @@ from tinyjax.numpy.reductions import amax, amin, mean
 from tinyjax.numpy.rounding import round
 from tinyjax.numpy.shaping import broadcast_to, flip
 from tinyjax.primitives.linear import convert
+from tinyjax.transforms.replay import recorded
 from tinyjax.transforms.subprogram import subprogram
 
 SETTINGS = {
@@ -33,6 +34,7 @@ SETTINGS = {
 STATISTICS = {"maximum": amax, "minimum": amin, "mean": mean, "median": median}
 
 
+@recorded
 def pad(array, pad_width, mode="constant", **kwargs):
     """More elements at both ends of each axis.
 

@@ -1,5 +1,6 @@
 """Mixing arguments: one dtype for all of them, ranks that fit; what separates jnp from lax."""
 
+import functools
 import warnings
 
 import numpy as np
@@ -8,7 +9,9 @@ from tinyjax import dtypes, lax
 from tinyjax.array import Array, lift
 from tinyjax.config import current_flags
 from tinyjax.numpy.checks import check_arraylike
+from tinyjax.primitives.arithmetic import alike
 from tinyjax.primitives.linear import convert
+from tinyjax.transforms.replay import recorded
 
 # ---- dtypes -------------------------------------------------------------------------------------
 
@@ -94,12 +97,41 @@ def promote_args(fun_name, *args):
 
 def adapts(number, x):
     """Whether a Python number takes the dtype of an Array, which stays as it is."""
-    kind = x.npy.dtype.kind
     if x.weak_type:
         return False
+    if type(number) is float:
+        return x.npy.dtype.kind == "f"
     if type(number) is int:  # larger ones overflow, or wrap around in a narrow dtype
+        kind = x.npy.dtype.kind
         return kind == "f" and -(2**31) <= number < 2**31 or kind == "i" and -128 <= number < 128
-    return type(number) is float and kind == "f"
+    return False
+
+
+def just(prim, kinds):
+    """Decorate a function of two arguments that is just `prim` where there is nothing to promote.
+
+    That is so for two Arrays of one type, or an Array and a number, if the dtype is of one of these
+    kinds. It is the common case, and the check is all that stands between a user and NumPy.
+    """
+
+    def decorate(fun):
+        general = recorded(fun)
+
+        @functools.wraps(fun)
+        def function(x, y, /):
+            if type(x) is Array:
+                if type(y) is Array:
+                    if alike(x, y) and x.npy.dtype.kind in kinds:
+                        return prim.bind(x, y)
+                elif adapts(y, x) and x.npy.dtype.kind in kinds:
+                    return prim.bind(x, Array(x.npy.dtype.type(y), literal=True))
+            elif type(y) is Array and adapts(x, y) and y.npy.dtype.kind in kinds:
+                return prim.bind(Array(y.npy.dtype.type(x), literal=True), y)
+            return general(x, y)
+
+        return function
+
+    return decorate
 
 
 def promote_args_numeric(fun_name, *args):

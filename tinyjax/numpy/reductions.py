@@ -9,6 +9,7 @@ from tinyjax.numpy.checks import check_out, check_where, ensure_arraylike, stati
 from tinyjax.numpy.promotion import const, promote_dtypes_numeric, to_shape
 from tinyjax.numpy.selection import _where
 from tinyjax.primitives.linear import canonicalize_axis, convert
+from tinyjax.transforms.replay import recorded
 from tinyjax.transforms.subprogram import subprogram
 
 # ---- the machinery ------------------------------------------------------------------------------
@@ -151,6 +152,7 @@ _any = Reduction("any", lax.reduce_or, lax.bitwise_or, False, prepare=to_bool)
 # ---- the functions ------------------------------------------------------------------------------
 
 
+@recorded
 def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None,
         promote_integers=True):  # fmt: skip
     """The sum of the elements along axes.
@@ -175,6 +177,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=
                 upcast=dtype is None)  # fmt: skip
 
 
+@recorded
 def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None,
          promote_integers=True):  # fmt: skip
     """The product of the elements along axes; arguments as of sum."""
@@ -182,6 +185,7 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where
                  upcast=dtype is None)  # fmt: skip
 
 
+@recorded
 def max(a, axis=None, out=None, keepdims=False, initial=None, where=None):
     """The largest element along axes; nan if there is one.
 
@@ -195,6 +199,7 @@ def max(a, axis=None, out=None, keepdims=False, initial=None, where=None):
     return _max(a, static_axes(axis), None, out, keepdims, initial, where)
 
 
+@recorded
 def min(a, axis=None, out=None, keepdims=False, initial=None, where=None):
     """The smallest element along axes; see max."""
     return _min(a, static_axes(axis), None, out, keepdims, initial, where)
@@ -203,11 +208,13 @@ def min(a, axis=None, out=None, keepdims=False, initial=None, where=None):
 amax, amin = max, min
 
 
+@recorded
 def all(a, axis=None, out=None, keepdims=False, *, where=None):
     """Whether all elements along axes are nonzero."""
     return _all(a, static_axes(axis), None, out, keepdims, None, where)
 
 
+@recorded
 def any(a, axis=None, out=None, keepdims=False, *, where=None):
     """Whether an element along axes is nonzero."""
     return _any(a, static_axes(axis), None, out, keepdims, None, where)
@@ -220,6 +227,7 @@ def count_nonzero(a, axis=None, keepdims=False):
     return sum(lax.ne(a, const(a, 0)), axis, dtypes.default_int_dtype(), keepdims=keepdims)
 
 
+@recorded
 def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None):
     """The arithmetic mean of the elements along axes, in floating point.
 

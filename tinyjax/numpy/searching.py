@@ -24,11 +24,13 @@ from tinyjax.numpy.selection import _where
 from tinyjax.numpy.shaping import atleast_1d, broadcast_arrays, moveaxis, ravel, transpose
 from tinyjax.numpy.sorting import argsort
 from tinyjax.numpy.ufuncs import maximum, minimum
+from tinyjax.transforms.replay import recorded
 from tinyjax.transforms.subprogram import subprogram
 
 # ---- choosing -----------------------------------------------------------------------------------
 
 
+@recorded
 def where(condition, x=None, y=None, /, *, size=None, fill_value=None):
     """Elements of x where the condition holds, of y elsewhere.
 
@@ -133,6 +135,7 @@ def builtin_any(xs):
 # ---- the place of the largest -------------------------------------------------------------------
 
 
+@recorded
 def argmax(a, axis=None, out=None, keepdims=None):
     """The index of the largest element along an axis (of the flat array by default).
 
@@ -145,6 +148,7 @@ def argmax(a, axis=None, out=None, keepdims=None):
     return extremum("argmax", lax.argmax, a, axis, out, keepdims)
 
 
+@recorded
 def argmin(a, axis=None, out=None, keepdims=None):
     """The index of the smallest element along an axis; see argmax."""
     return extremum("argmin", lax.argmin, a, axis, out, keepdims)

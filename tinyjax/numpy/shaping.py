@@ -17,6 +17,7 @@ from tinyjax.numpy.checks import (
 from tinyjax.numpy.creation import array, asarray
 from tinyjax.numpy.promotion import broadcast_together, to_shape
 from tinyjax.primitives.linear import canonicalize_axes, canonicalize_axis, canonicalize_shape
+from tinyjax.transforms.replay import recorded
 from tinyjax.transforms.subprogram import subprogram
 
 # ---- facts --------------------------------------------------------------------------------------
@@ -59,6 +60,7 @@ def size(a, axis=None):
 # ---- reshape ------------------------------------------------------------------------------------
 
 
+@recorded
 def reshape(a, shape, order="C", *, copy=None):
     """The same elements in another shape.
 
@@ -113,6 +115,7 @@ def new_shape(a, shape):
     return new
 
 
+@recorded
 def ravel(a, order="C"):
     """All elements along one axis."""
     a = ensure_arraylike("ravel", a)
@@ -137,6 +140,7 @@ def resize(a, new_shape):
 # ---- axes ---------------------------------------------------------------------------------------
 
 
+@recorded
 def transpose(a, axes=None):
     """Permute the axes: reverse them, by default.
 
@@ -159,6 +163,7 @@ def permute_dims(a, /, axes):
     return lax.transpose(a, [canonicalize_axis(i, a.ndim) for i in axes])
 
 
+@recorded
 def matrix_transpose(x, /):
     """Swap the last two axes."""
     x = ensure_arraylike("matrix_transpose", x)
@@ -168,6 +173,7 @@ def matrix_transpose(x, /):
     return lax.transpose(x, (*range(n - 2), n - 1, n - 2))
 
 
+@recorded
 def swapaxes(a, axis1, axis2):
     """Swap two axes."""
     a = ensure_arraylike("swapaxes", a)
@@ -180,6 +186,7 @@ def swapaxes(a, axis1, axis2):
     return lax.transpose(a, perm)
 
 
+@recorded
 def moveaxis(a, source, destination):
     """Move axes to other places; the others keep their order.
 
@@ -210,6 +217,7 @@ def rollaxis(a, axis, start=0):
     return moveaxis(a, axis, start - 1 if start > axis else start)
 
 
+@recorded
 def squeeze(a, axis=None):
     """Remove axes of size 1: these, or all of them.
 
@@ -223,6 +231,7 @@ def squeeze(a, axis=None):
     return lax.squeeze(a, axes)
 
 
+@recorded
 def expand_dims(a, axis):
     """Insert axes of size 1 at these places of the result."""
     return lax.expand_dims(ensure_arraylike("expand_dims", a), index_tuple(axis))
@@ -231,6 +240,7 @@ def expand_dims(a, axis):
 # ---- broadcasting -------------------------------------------------------------------------------
 
 
+@recorded
 def broadcast_to(array, shape):
     """Stretch axes of size 1, and prepend axes, to get a shape.
 
@@ -242,6 +252,7 @@ def broadcast_to(array, shape):
     return to_shape(ensure_arraylike("broadcast_to", array), canonicalize_shape(shape))
 
 
+@recorded
 def broadcast_arrays(*args):
     """The arrays, each broadcast to their common shape: a list."""
     check_arraylike("broadcast_arrays", *args)
@@ -291,6 +302,7 @@ def at_least(name, n, arys):
 # ---- order --------------------------------------------------------------------------------------
 
 
+@recorded
 def flip(m, axis=None):
     """Reverse the order of the elements along axes (all by default)."""
     return _flip(ensure_arraylike("flip", m), static_axes(axis))
@@ -337,6 +349,7 @@ def rot90(m, k=1, axes=(0, 1)):
     return flip(transpose(m, perm), ax2)
 
 
+@recorded
 def roll(a, shift, axis=None):
     """Move elements along axes; what leaves at one end comes in at the other.
 

@@ -20,11 +20,13 @@ from tinyjax.numpy.selection import _where
 from tinyjax.numpy.shaping import atleast_2d
 from tinyjax.numpy.ufuncs import abs, imag, real, sqrt, true_divide
 from tinyjax.primitives.linear import canonicalize_axes, convert
+from tinyjax.transforms.replay import recorded
 from tinyjax.transforms.subprogram import subprogram
 
 # ---- variance -----------------------------------------------------------------------------------
 
 
+@recorded
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=None, mean=None,
         correction=None):  # fmt: skip
     """The variance along axes: the mean of abs(a - mean)**2.
@@ -48,6 +50,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Non
                 keepdims=keepdims, where=where, a_mean=mean)  # fmt: skip
 
 
+@recorded
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=None, mean=None,
         correction=None):  # fmt: skip
     """The standard deviation along axes: the square root of var, whose arguments it takes."""
@@ -137,6 +140,7 @@ def _ptp(a, axis=None, out=None, keepdims=False):
 # ---- averages -----------------------------------------------------------------------------------
 
 
+@recorded
 def average(a, axis=None, weights=None, returned=False, keepdims=False):
     """The weighted mean along axes.
 

@@ -5,12 +5,14 @@ import operator
 import numpy as np
 
 from tinyjax import dtypes, lax
+from tinyjax.array import Array
 from tinyjax.numpy import logs
 from tinyjax.numpy.checks import check_arraylike, ensure_arraylike, is_concrete
 from tinyjax.numpy.comparisons import bitwise_or, greater, isnan, less
 from tinyjax.numpy.promotion import (
     const,
     constant_like,
+    just,
     promote_args,
     promote_args_inexact,
     promote_args_numeric,
@@ -20,6 +22,7 @@ from tinyjax.numpy.promotion import (
     promote_shapes,
 )
 from tinyjax.numpy.selection import _where
+from tinyjax.transforms.replay import recorded
 from tinyjax.transforms.subprogram import subprogram
 
 # ---- functions of one argument, in floating point -----------------------------------------------
@@ -29,6 +32,8 @@ def inexact(name, op, meaning):
     """The function that makes its argument a float, if it is not one, and applies op."""
 
     def function(x, /):
+        if type(x) is Array and x.npy.dtype.kind == "f":
+            return op(x)
         return op(*promote_args_inexact(name, x))
 
     return described(function, name, meaning)
@@ -77,12 +82,14 @@ def arccosh(x, /):
 acosh = arccosh
 
 
+@recorded
 def reciprocal(x, /):
     """1 / x, elementwise."""
     (x,) = promote_dtypes_inexact(ensure_arraylike("reciprocal", x))
     return lax.integer_pow(x, -1)
 
 
+@recorded
 def log2(x, /):
     """The logarithm to base 2, elementwise."""
     (x,) = promote_args_inexact("log2", x)
@@ -102,6 +109,7 @@ def exact_powers(x, log):
     return lax.add(log, lax.stop_gradient(error))
 
 
+@recorded
 def log10(x, /):
     """The logarithm to base 10, elementwise."""
     (x,) = promote_args_inexact("log10", x)
@@ -113,12 +121,14 @@ def log10(x, /):
     return lax.mul(lax.log(x), constant_like(x, 1 / np.log(10)))
 
 
+@recorded
 def deg2rad(x, /):
     """Degrees to radians, elementwise."""
     (x,) = promote_args_inexact("deg2rad", x)
     return lax.mul(x, const(x, np.pi / 180))
 
 
+@recorded
 def rad2deg(x, /):
     """Radians to degrees, elementwise."""
     (x,) = promote_args_inexact("rad2deg", x)
@@ -140,6 +150,7 @@ def positive(x, /):
     return promote_args("positive", x)[0]
 
 
+@recorded
 def sign(x, /):
     """-1, 0 or 1, elementwise; x / abs(x) of complex numbers."""
     return lax.sign(*promote_args("sign", x))
@@ -166,18 +177,21 @@ def fabs(x, /):
     return lax.abs(*promote_args_inexact("fabs", x))
 
 
+@recorded
 def square(x, /):
     """x * x, elementwise."""
     (x,) = promote_dtypes_numeric(ensure_arraylike("square", x))
     return lax.square(x)
 
 
+@recorded
 def floor(x, /):
     """The largest whole number not above x, elementwise; integers as they are."""
     x = ensure_arraylike("floor", x)
     return x if is_whole(x) else lax.floor(*promote_args_inexact("floor", x))
 
 
+@recorded
 def ceil(x, /):
     """The smallest whole number not below x, elementwise; integers as they are."""
     x = ensure_arraylike("ceil", x)
@@ -246,6 +260,7 @@ def angle(z, deg=False):
 # ---- arithmetic of two arguments ----------------------------------------------------------------
 
 
+@just(lax.add_p, "iufc")
 def add(x, y, /):
     """x + y, elementwise, after promotion; `or` for booleans.
 
@@ -262,17 +277,20 @@ def add(x, y, /):
     return lax.bitwise_or(x, y) if x.dtype.kind == "b" else lax.add(x, y)
 
 
+@just(lax.sub_p, "iufc")
 def subtract(x, y, /):
     """x - y, elementwise, after promotion."""
     return lax.sub(*promote_args("subtract", x, y))
 
 
+@just(lax.mul_p, "iufc")
 def multiply(x, y, /):
     """x * y, elementwise, after promotion; `and` for booleans."""
     x, y = promote_args("multiply", x, y)
     return lax.bitwise_and(x, y) if x.dtype.kind == "b" else lax.mul(x, y)
 
 
+@just(lax.div_p, "fc")
 def true_divide(x1, x2, /):
     """x1 / x2, elementwise, in floating point.
 
@@ -286,6 +304,7 @@ def true_divide(x1, x2, /):
 divide = true_divide
 
 
+@just(lax.max_p, "biufc")
 def maximum(x, y, /):
     """The larger of x and y, elementwise; nan if either is.
 
@@ -296,6 +315,7 @@ def maximum(x, y, /):
     return lax.max(*promote_args_ordered("maximum", x, y))
 
 
+@just(lax.min_p, "biufc")
 def minimum(x, y, /):
     """The smaller of x and y, elementwise; nan if either is."""
     return lax.min(*promote_args_ordered("minimum", x, y))
@@ -337,6 +357,7 @@ def power(x1, x2, /):
 pow = power
 
 
+@recorded
 def _power(x1, x2):
     """power of an exponent that is a float, an array or not known."""
     x1, x2 = promote_shapes("power", x1, x2)
@@ -359,11 +380,13 @@ def _pow_int_int(x1, x2):
     return acc
 
 
+@just(lax.pow_p, "f")
 def float_power(x, y, /):
     """x to the power of y, elementwise, in floating point."""
     return lax.pow(*promote_args_inexact("float_power", x, y))
 
 
+@just(lax.atan2_p, "f")
 def arctan2(x1, x2, /):
     """The angle of the point (x2, x1), in radians, elementwise."""
     return lax.atan2(*promote_args_inexact("arctan2", x1, x2))
@@ -372,6 +395,7 @@ def arctan2(x1, x2, /):
 atan2 = arctan2
 
 
+@recorded
 def logaddexp(x1, x2, /):
     """log(exp(x1) + exp(x2)), elementwise, without overflow.
 
@@ -382,6 +406,7 @@ def logaddexp(x1, x2, /):
     return logs.logaddexp(*promote_args_inexact("logaddexp", x1, x2))
 
 
+@recorded
 def logaddexp2(x1, x2, /):
     """log2(2**x1 + 2**x2), elementwise, without overflow."""
     return logs.logaddexp2(*promote_args_inexact("logaddexp2", x1, x2))

@@ -45,9 +45,12 @@ def scale(c):
 def unary(prim):
     """The public function of a card with one operand."""
 
+    takes = prim.takes
+
     def function(x):
-        x = lift(x)
-        if x.dtype not in prim.takes:
+        if type(x) is not Array:
+            x = lift(x)
+        if x.dtype not in takes:
             prim.check_dtypes([x.dtype])
         return prim.bind(x)
 
@@ -57,7 +60,11 @@ def unary(prim):
 def nary(prim):
     """The public function of a card with several operands, whose dtypes must agree."""
 
+    takes = prim.takes
+
     def function(x, y):
+        if type(x) is Array and type(y) is Array and alike(x, y) and x.npy.dtype in takes:
+            return prim.bind(x, y)
         x, y = lift(x), lift(y)
         shapes_differ = x.shape != y.shape and x.ndim and y.ndim
         if shapes_differ or x.dtype != y.dtype or x.dtype not in prim.takes:
@@ -65,6 +72,12 @@ def nary(prim):
         return prim.bind(x, y)
 
     return named(function, prim)
+
+
+def alike(x, y):
+    """Whether two Arrays need no promotion: one dtype, one shape."""
+    a, b = x.npy, y.npy
+    return a.dtype is b.dtype and a.shape == b.shape and x.weak_type == y.weak_type
 
 
 def named(function, prim):

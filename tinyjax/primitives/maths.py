@@ -58,11 +58,10 @@ def one_minus(x):
 def function_of(prim):
     """The public function of a card with one operand; `accuracy` is a wish that CPUs ignore."""
 
+    apply = unary(prim)
+
     def function(x, *, accuracy=None):
-        x = lift(x)
-        if x.dtype not in prim.takes:
-            prim.check_dtypes([x.dtype])
-        return prim.bind(x)
+        return apply(x)
 
     return named(function, prim)
 

@@ -4,21 +4,22 @@ import functools
 
 from tinyjax.core import EVAL, StageTrace, current_trace
 from tinyjax.transforms.jit import jit
+from tinyjax.transforms.replay import recorded
 
 
 def subprogram(fun=None, *, static_argnames=()):
     """Decorate a function: inside a program it is a jit equation, otherwise it just runs.
 
-    jit pays off when a program is compiled anyway. Called on arrays, the few equations of such a
-    function are computed sooner than a kernel could be compiled for them.
+    Kernels pay off in a program that is compiled anyway, and for large arrays. Called on small
+    ones, such a function is recorded (see replay.py).
     """
     if fun is None:
         return functools.partial(subprogram, static_argnames=static_argnames)
-    jitted = jit(fun, static_argnames=static_argnames)
+    jitted, eager = jit(fun, static_argnames=static_argnames), recorded(fun)
 
     @functools.wraps(fun)
     def wrapper(*args, **kwargs):
-        return jitted(*args, **kwargs) if in_program() else fun(*args, **kwargs)
+        return (jitted if in_program() else eager)(*args, **kwargs)
 
     return wrapper
 

@@ -1,0 +1,226 @@
+"""Eager calls that repeat run from a recording.
+
+A function of jnp is a handful of operations, and between them stand promotion, checks and Arrays
+that nobody sees. So a function that is called on arrays twice, with arguments of the same types, is
+traced the second time, and its equations become a straight line of NumPy calls:
+
+    def mean(args):
+        [a] = [x.npy for x in args]
+        b = reduce_sum(a)
+        c = div(b, number_0)
+        return [c]
+
+The first call and the later ones compute the same to the bit: each equation is its card's `impl`.
+Large arrays are worth more than that: for them the traced program is compiled, at the first call.
+"""
+
+import enum
+import functools
+import math
+
+import numpy as np
+
+from tinyjax.array import Array
+from tinyjax.compiler import compile_jaxpr
+from tinyjax.compiler.passes import Inliner, called, drop_dead
+from tinyjax.config import current_flags
+from tinyjax.core import EVAL, JaxprEqn, Literal, Var, current_trace
+from tinyjax.primitives.large import LARGE
+from tinyjax.transforms.flat import FlatFun, fun_name
+from tinyjax.transforms.stage import stage
+from tinyjax.tree_util import tree_structure, tree_unflatten
+from tinyjax.util import restore, silence
+
+REPEATS = 8  # calls of one kind after which a recording, which takes as long as these, pays off
+MOST = 512  # kinds of calls of one function that are counted
+
+# ---- what a recording depends on ----------------------------------------------------------------
+
+
+class Unrepeatable(Exception):
+    """An argument that nobody can compare, or a program that must not be repeated as it is."""
+
+
+VALUES = {int, bool, str, type(None), type(Ellipsis), type}
+
+
+def describe(x, arrays):
+    """What of an argument a recording depends on: the type of an Array, any other value itself.
+
+    The Arrays are collected. Raises Unrepeatable for what is neither.
+    """
+    kind = type(x)
+    if kind is Array:
+        arrays.append(x)
+        npy = x.npy
+        return npy.dtype, npy.shape, x.weak_type
+    if isinstance(x, Array):  # keys, or not ready yet
+        arrays.append(x)
+        return x.dtype, x.shape, x.weak_type
+    if kind in VALUES:
+        return kind, x
+    if kind is float:
+        return kind, x, math.copysign(1.0, x)  # 0.0 == -0.0
+    if kind is tuple or kind is list:
+        return kind, tuple([describe(e, arrays) for e in x])
+    if isinstance(x, (np.dtype, enum.Enum, type)):
+        return kind, x
+    raise Unrepeatable
+
+
+def with_arrays(x, arrays):
+    """An argument with its Arrays replaced by the next ones."""
+    if isinstance(x, Array):
+        return next(arrays)
+    if type(x) is tuple or type(x) is list:
+        return type(x)([with_arrays(e, arrays) for e in x])
+    return x
+
+
+# ---- from a jaxpr to a line of NumPy calls ------------------------------------------------------
+
+
+class Flat(Inliner):
+    """The equations of a program and of those that it calls, as they are."""
+
+    def __init__(self):
+        self.eqns, self.consts = [], {}
+
+    def called(self, eqn, where):
+        return called(eqn)[0], where
+
+    def constant(self, var, array):
+        self.consts[var] = array.npy
+        return var
+
+    def equation(self, eqn, invars, where):
+        outvars = [Var(v.aval) for v in eqn.outvars]
+        self.eqns.append(JaxprEqn(eqn.primitive, invars, eqn.params, outvars))
+        return outvars
+
+
+def numpy_function(eqn):
+    """What computes an equation from NumPy arrays."""
+    prim, params = eqn.primitive, eqn.params
+    if prim.high:
+        return functools.partial(through_arrays, eqn)
+    return functools.partial(prim.impl, **params) if params else prim.impl
+
+
+def through_arrays(eqn, *arrays):
+    """An equation that holds programs works on Arrays."""
+    args = [Array(x, v.aval.weak_type) for x, v in zip(arrays, eqn.invars)]
+    outs = EVAL.process(eqn.primitive, args, eqn.params)
+    return [x.npy for x in outs] if eqn.primitive.multi else outs.npy
+
+
+def player(jaxpr, name):
+    """A function that runs a program on Arrays, equation by equation."""
+    flat = Flat()
+    env = dict(zip(jaxpr.invars, jaxpr.invars, strict=True))
+    outvars = flat.inline(jaxpr, env, None)
+    space, names, lines = {}, {}, []
+
+    def name_of(atom):
+        if isinstance(atom, Literal):
+            names[atom] = f"number_{len(names)}"
+            space[names[atom]] = atom.val
+        elif atom not in names:
+            names[atom] = f"v{len(names)}"
+            if atom in flat.consts:
+                space[names[atom]] = flat.consts[atom]
+        return names[atom]
+
+    inputs = "".join(f"{name_of(v)}, " for v in jaxpr.invars)
+    for k, eqn in enumerate(drop_dead(flat.eqns, outvars)):
+        if eqn.effectful or any(v.aval.size >= LARGE for v in eqn.outvars):
+            raise Unrepeatable
+        function = f"{eqn.primitive.name}_{k}".replace("-", "_")
+        space[function] = numpy_function(eqn)
+        operands = ", ".join(map(name_of, eqn.invars))
+        outs = "".join(f"{name_of(v)}, " for v in eqn.outvars)
+        target = f"[{outs}]" if eqn.primitive.multi else names[eqn.outvars[0]]
+        lines.append(f"{target} = {function}({operands})")
+    weak = [v.aval.weak_type for v in jaxpr.outvars]
+    outs = ", ".join(f"Array({name_of(v)}, {w})" for v, w in zip(outvars, weak))
+    text = ["def play(args):", f"    [{inputs}] = [x.npy for x in args]", "    before = silence()"]
+    text += ["    try:", *[f"        {line}" for line in lines or ["pass"]]]
+    text += ["    finally:", "        restore(before)", f"    return [{outs}]"]
+    space.update(Array=Array, silence=silence, restore=restore)
+    exec(compile("\n".join(text), f"<recording of {name}>", "exec"), space)
+    return space["play"]
+
+
+# ---- recordings ---------------------------------------------------------------------------------
+
+LEAF = tree_structure(0)
+NEVER = -(1 << 60)  # so many calls to go before the recording of what cannot be recorded
+
+
+class Recording:
+    """A function recorded for one kind of call: from its Arrays to its result."""
+
+    def __init__(self, fun, args, kwargs, arrays, large):
+        def on_arrays(*values):
+            values = iter(values)
+            new = [with_arrays(x, values) for x in args]
+            return fun(*new, **{k: with_arrays(x, values) for k, x in kwargs.items()})
+
+        name = fun_name(fun)
+        flat = FlatFun(on_arrays, tree_structure(tuple(arrays)), name)
+        jaxpr, captured = stage(flat, [x.aval for x in arrays], name)
+        if captured:
+            raise Unrepeatable
+        self.play = compile_jaxpr(jaxpr, name) if large else player(jaxpr, name)
+        self.single, self.tree = flat.out_tree == LEAF, flat.out_tree
+
+    def __call__(self, arrays):
+        outs = self.play(arrays)
+        return outs[0] if self.single else tree_unflatten(self.tree, outs)
+
+
+def recorded(fun):
+    """Decorate a function whose operations depend on the types of its Arrays, not on their values.
+
+    Called on Arrays, with nothing that traces, it is recorded when a call repeats.
+    """
+    kept = {}
+
+    @functools.wraps(fun)
+    def wrapper(*args, **kwargs):
+        if current_trace() is not EVAL:
+            return fun(*args, **kwargs)
+        arrays, key = [], [current_flags().trace_key]
+        try:
+            for x in args:
+                key.append(describe(x, arrays))
+            for name, x in kwargs.items():
+                key += (name, describe(x, arrays))
+        except Unrepeatable:
+            return fun(*args, **kwargs)
+        key = tuple(key)
+        known = kept.get(key, 0)  # the recording, or how often there was such a call
+        if type(known) is int:
+            large = known == 0 and sum([x.size for x in arrays]) >= LARGE
+            if known != REPEATS and not large:
+                if not known and len(kept) >= MOST:
+                    kept.clear()
+                kept[key] = known + 1
+                return fun(*args, **kwargs)
+            known = kept[key] = attempt(fun, args, kwargs, arrays, large)
+            if known is NEVER:
+                return fun(*args, **kwargs)
+        return known(arrays)
+
+    return wrapper
+
+
+def attempt(fun, args, kwargs, arrays, large):
+    """The recording of a call, or NEVER if each call must run anew."""
+    flags = current_flags()
+    if flags.debug_nans or flags.debug_infs or flags.debug_key_reuse or flags.disable_jit:
+        return NEVER  # each operation is to be looked at
+    try:
+        return Recording(fun, args, kwargs, arrays, large)
+    except Exception:  # what fails when it is traced fails, or works, when it just runs
+        return NEVER
