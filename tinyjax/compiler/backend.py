@@ -1,9 +1,9 @@
 """Kernel source and argument types -> a fast callable: the door to the compiler's lower half.
 
-``compile_kernel`` looks for the kernel in this process, then in the disk cache (Numba is not
-imported for that), and compiles it otherwise: Numba's front end gives LLVM IR (``target``), LLVM
-gives object code (``native``).  If the private target does not fit the installed Numba, plain
-``numba.njit`` does the work, and without Numba the kernel runs as the Python that it is.
+``compile_kernel`` looks for the kernel in this process, then in the disk cache, and compiles it
+otherwise: the front end reads the text and writes LLVM IR (``front``), LLVM makes object code
+(``native``).  Where that does not work, say because llvmlite has changed, plain ``numba.njit``
+compiles the same text, and without Numba it runs as the Python that it is.
 
 A kernel is the text of one function of the form
 
@@ -11,10 +11,12 @@ A kernel is the text of one function of the form
         for i in range(x.size):
             out[i] = x[i] * factor[0]
 
-with loops over ``range``, ``while``, ``if``, scalars, indexing ``a[i]``, ``a[i, j]``, rows
-``a[i]``, slices ``a[i:j]`` of the first axis, ``.size``, ``.shape`` and the words of
-``intrinsics``.  One variable has one type; indices are in bounds and not negative (nothing
-checks).  Results are written to array parameters; scratch arrays are parameters too.
+with loops over ``range``, ``while``, ``break``, ``if``, scalars, operators, comparisons of two
+values, indexing ``a[i]``, ``a[i, j]``, rows ``a[i]``, slices ``a[i:j]`` of the first axis,
+``.size``, ``.shape`` and the words of ``intrinsics``.  One variable has one type, and is known in
+the block that assigns it; indices are in bounds and not negative (nothing checks); a step of
+``range`` that is no literal is positive.  Results are written to array parameters; scratch arrays
+are parameters too.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ Kernel = Callable[..., None]
 __all__ = ["Kernel", "KernelError", "compile_kernel", "kernel_counts", "run_source_in_python"]
 
 _kernels: dict[tuple[str, tuple[str, ...]], Kernel] = {}
-_lock = threading.RLock()  # Numba compiles for one thread at a time
+_lock = threading.RLock()  # one thread compiles at a time
 _counts = {"compiled": 0, "loaded": 0}  # kernels, since the process started
 
 
@@ -118,10 +120,10 @@ def _build(name: str, source: str, codes: tuple[str, ...]) -> Kernel:
 
 
 def _object_code(name: str, source: str, params: tuple[Param, ...]) -> bytes:
-    """Compile with the private target: names of library functions, a newline, object code."""
+    """Compile: names of library functions, a newline, object code."""
     with _no_garbage_collection():
+        from tinyjax.compiler.front import lower_to_ir
         from tinyjax.compiler.native import compile_ir
-        from tinyjax.compiler.target import lower_to_ir
         from tinyjax.compiler.vector_library import used, with_vector_versions
 
         kernel_ir, function = lower_to_ir(name, source, params)
@@ -199,34 +201,47 @@ _PROBE = "def probe(x, out):\n    for i in range(x.size):\n        out[i] = exp(
 
 
 @functools.cache
-def _target_fits() -> bool:
-    """Whether the private target works with the installed Numba at all."""
+def _own_compiler_works() -> bool:
+    """Whether our own compiler works here at all; if not, says so, once."""
     params = parse(("f32[1]", "f32[1]"))
     try:
         _load("probe", params, _object_code("probe", _PROBE, params))
-    except Exception:
+    except Exception as error:
+        instead = "numba.njit compiles kernels, which takes longer"
+        if _njit() is None:
+            instead = "Numba cannot be imported, so kernels run as slow Python code"
+        warnings.warn(
+            f"tinyjax's compiler does not work with what is installed here "
+            f"({type(error).__name__}: {error}); {instead}",
+            RuntimeWarning,
+            stacklevel=5,
+        )
         return False
     return True
 
 
-def _fall_back(name: str, source: str, codes: tuple[str, ...], error: Exception) -> Kernel:
-    """Compile with plain ``numba.njit`` or run in Python if that can be the remedy."""
-    refused = KernelError(f"kernel {name!r} does not compile for {codes}: {error}\n{source}")
-    if _target_fits():
-        raise refused from error
+@functools.cache
+def _njit() -> Callable[..., Kernel] | None:
+    """How Numba compiles a kernel; ``None`` if it cannot be imported."""
     try:
         from tinyjax.compiler.njit_fallback import compile_with_njit
-    except ImportError:
-        warnings.warn(
-            "numba cannot be imported: kernels run as slow Python code",
-            RuntimeWarning,
-            stacklevel=4,
-        )
-        return run_source_in_python(name, source)
-    try:
-        return compile_with_njit(name, source, codes)
     except Exception:
-        raise refused from error
+        return None
+    return compile_with_njit
+
+
+def _fall_back(name: str, source: str, codes: tuple[str, ...], error: Exception) -> Kernel:
+    """Compile with plain ``numba.njit`` or run in Python if that can be the remedy."""
+    why = f"{error}"
+    if not _own_compiler_works():
+        compile_with_njit = _njit()
+        if compile_with_njit is None:
+            return run_source_in_python(name, source, parse(codes))
+        try:
+            return compile_with_njit(name, source, codes)
+        except Exception as second:
+            why += f"; nor with numba.njit: {second}"
+    raise KernelError(f"kernel {name!r} does not compile for {codes}: {why}\n{source}") from error
 
 
 @contextmanager

@@ -64,12 +64,19 @@ __all__ = ["INTRINSICS", "OPERATORS", "Intrinsic", "bf16_bits", "f16_bits", "f16
 
 
 def _define_cast(word: str, code: str) -> None:
-    INTRINSICS[word] = Intrinsic(word, 1, lambda _: code, lambda x: x.to(code))
+    INTRINSICS[word] = Intrinsic(
+        word, 1, lambda c: None if is_complex(c) else code, lambda x: x.to(code)
+    )
 
 
 for _code in ("f32", "f64", *SIGNED_CODES, *UNSIGNED_CODES):
     _define_cast(_code, _code)
 _define_cast("bool_", "bool")
+
+
+def _same_width(code: str, other: str) -> bool:
+    """Whether the bits of a real number of one dtype may be read as the other's."""
+    return BITS.get(code) == BITS[other] and not is_complex(code)
 
 
 def _bitcast(code: str):
@@ -82,7 +89,7 @@ def _bitcast(code: str):
 for _code in ("f32", "f64", *SIGNED_CODES, *UNSIGNED_CODES):
     INTRINSICS[f"bitcast_{_code}"] = Intrinsic(
         f"bitcast_{_code}", 1,
-        lambda code, to=_code: to if BITS.get(code) == BITS[to] else None,
+        lambda code, to=_code: to if _same_width(code, to) else None,
         _bitcast(_code),
     )  # fmt: skip
 
@@ -257,8 +264,12 @@ def _round_bf16(x: Num) -> Num:
     return (bf16_bits(x) << 16).as_float()
 
 
-INTRINSICS["f16"] = Intrinsic("f16", 1, lambda _: "f32", lambda x: f16_value(f16_bits(x.to("f32"))))
-INTRINSICS["bf16"] = Intrinsic("bf16", 1, lambda _: "f32", lambda x: _round_bf16(x.to("f32")))
+def _half(c: str) -> str | None:
+    return None if is_complex(c) else "f32"
+
+
+INTRINSICS["f16"] = Intrinsic("f16", 1, _half, lambda x: f16_value(f16_bits(x.to("f32"))))
+INTRINSICS["bf16"] = Intrinsic("bf16", 1, _half, lambda x: _round_bf16(x.to("f32")))
 
 
 def _with_complex(

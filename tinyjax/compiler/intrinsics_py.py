@@ -19,9 +19,11 @@ Scalars are NumPy scalars, which keep their dtype in arithmetic as the compiled 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
+
+from tinyjax.compiler.signature import Param
 
 # ---- casts --------------------------------------------------------------------------------------
 
@@ -246,15 +248,61 @@ WORDS: dict[str, object] = {
 }  # fmt: skip
 
 
-def run_source_in_python(name: str, source: str) -> Callable[..., None]:
-    """The function ``name`` of a kernel's source as plain Python."""
+# ---- kernels ------------------------------------------------------------------------------------
+
+
+class Halves:
+    """An array of halves in a kernel: elements are read as float32, and rounded when written."""
+
+    def __init__(self, array: np.ndarray):
+        self.array, self.size, self.shape = array, array.size, array.shape
+
+    def __getitem__(self, at):
+        found = self.array[at]
+        return Halves(found) if isinstance(found, np.ndarray) else np.float32(found)
+
+    def __setitem__(self, at, value):
+        self.array[at] = value
+
+
+def of_rank(array, rank: int) -> np.ndarray:
+    """View ``array`` with leading axes added or merged until it has ``rank`` axes.
+
+    Raises TypeError if it is not a C-contiguous NumPy array.
+    """
+    if type(array) is not np.ndarray or not array.flags.c_contiguous:
+        raise TypeError("a kernel's arrays must be NumPy arrays, aligned and C-contiguous")
+    if array.ndim == rank:
+        return array
+    shape = (1,) * (rank - array.ndim) + array.shape
+    last = shape[len(shape) - rank + 1 :]
+    return array.reshape((math.prod(shape[: len(shape) - rank + 1]), *last))
+
+
+def run_source_in_python(
+    name: str, source: str, params: Sequence[Param] | None = None
+) -> Callable[..., None]:
+    """The function ``name`` of a kernel's source as plain Python.
+
+    With the types of its parameters it takes arrays of any rank, as the compiled kernel does.
+    """
     space = dict(WORDS)
     exec(compile(source, f"<kernel {name}>", "exec"), space)
     function = space[name]
 
     def kernel(*args):
+        if params is not None:
+            args = [_argument(a, p) for a, p in zip(args, params, strict=True)]
         with np.errstate(all="ignore"):
             function(*args)
 
     kernel.__name__ = name
     return kernel
+
+
+def _argument(value, param: Param):
+    """An argument as the Python function takes it."""
+    if not param.rank:
+        return value if param.code == "intp" else WORDS[param.code](value)
+    array = of_rank(value, param.rank)
+    return Halves(array) if param.code in ("f16", "bf16") else array

@@ -144,13 +144,32 @@ def library_ir(target: str) -> str:
         kind = llvm_type(code, lanes)
         parameters = [kind] * ARITY.get(name, 1)
         function = ir.Function(module, ir.FunctionType(kind, parameters), symbol(name, code, lanes))
-        builder = ir.IRBuilder(function.append_basic_block("entry"))
-        operands = [Num(builder, argument, code) for argument in function.args]
-        result = FUNCTIONS[name](*operands)
-        if name in PERIODIC:
-            result = _repair_huge(name, operands[0], result)
-        builder.ret(result.value)
+        _write_body(function, name, code)
     return str(module)
+
+
+def _write_body(function: ir.Function, name: str, code: str) -> None:
+    """The instructions of one version of a library function."""
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    operands = [Num(builder, argument, code) for argument in function.args]
+    result = FUNCTIONS[name](*operands)
+    if name in PERIODIC:
+        result = _repair_huge(name, operands[0], result)
+    builder.ret(result.value)
+
+
+def define_here(module: ir.Module) -> None:
+    """Define the library functions that a module calls inside of it, where nothing links them."""
+    for function in list(module.functions):
+        if function.is_declaration and function.name.startswith("tinyjax.math."):
+            function.linkage = "internal"
+            name, code = function.name.split(".")[2:]
+            if name in PERIODIC and huge_cell(name) not in module.globals:
+                exact = _huge_function(module, name)
+                cell = ir.GlobalVariable(module, exact.type, huge_cell(name))
+                exact.linkage = cell.linkage = "internal"
+                cell.initializer = exact
+            _write_body(function, name, code)
 
 
 def huge_cell(name: str) -> str:
@@ -167,12 +186,18 @@ def cells_of(target: str) -> list[str]:
 def huge_ir(cell: str) -> str:
     """LLVM IR of the function behind such a pointer, on one float64."""
     module = ir.Module(cell)
-    double = llvm_type("f64")
-    function = ir.Function(module, ir.FunctionType(double, [double]), f"{cell}.function")
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
-    x = Num(builder, function.args[0], "f64")
-    builder.ret(vector_trig.of_huge(cell.split(".")[2], x).value)
+    _huge_function(module, cell.split(".")[2])
     return str(module)
+
+
+def _huge_function(module: ir.Module, name: str) -> ir.Function:
+    """sin, cos or tan for huge arguments, in a module."""
+    double = llvm_type("f64")
+    kind = ir.FunctionType(double, [double])
+    function = ir.Function(module, kind, f"{huge_cell(name)}.function")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder.ret(vector_trig.of_huge(name, Num(builder, function.args[0], "f64")).value)
+    return function
 
 
 def _repair_huge(name: str, x: Num, result: Num) -> Num:

@@ -114,7 +114,8 @@ def of_huge(name: str, x: Num) -> Num:
     # negative exponents.
     digits = _two_over_pi_bits(1216)
     words = [0] + [(digits >> (1216 - 64 * (k + 1))) & (2**64 - 1) for k in range(19)]
-    table = ir.GlobalVariable(builder.module, ir.ArrayType(i64, len(words)), "two_over_pi")
+    unique = builder.module.get_unique_name("two_over_pi")
+    table = ir.GlobalVariable(builder.module, ir.ArrayType(i64, len(words)), unique)
     table.global_constant, table.linkage = True, "internal"
     table.initializer = ir.Constant(table.value_type, words)
     first = exponent + 62
