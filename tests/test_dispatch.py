@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import io
 import os
 import pickle
 import signal
@@ -195,6 +196,20 @@ def test_programs_with_effects_run_where_they_are_called(capsys):
     for k in range(3):
         assert f(float(k)).is_ready()
         assert capsys.readouterr().out == f"y = {float(k)}\n"
+
+
+def test_a_breakpoint_stops_where_it_is_met():
+    class Slow(io.StringIO):
+        def readline(self):
+            time.sleep(0.01)
+            return super().readline()
+
+    out = io.StringIO()
+    options = dict(stdin=Slow("c\n" * 3), stdout=out)
+    f = jax.jit(lambda x: jax.debug.breakpoint(token=x, **options))
+    for k in range(3):
+        f(float(k))
+        assert out.getvalue().count("Entering jdb:") == k + 1
 
 
 def test_a_callback_may_call_long_programs(gate):

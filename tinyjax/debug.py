@@ -18,7 +18,7 @@ from tinyjax.callbacks import (
     DebugEffect,
     OrderedDebugEffect,
     debug_callback_p,
-    pure_callback,
+    io_callback,
 )
 from tinyjax.debugger import breakpoint_callback
 from tinyjax.drawing import draw_sharding
@@ -245,7 +245,7 @@ def breakpoint(
             for frame in values
         ],
     )
-    return pure_callback(pass_on, token, token, values)
+    return io_callback(pass_on, token, token, values)  # where it is called, and always
 
 
 # ---- sharding ------------------------------------------------------------------------------------
