@@ -5,6 +5,7 @@
 #   make check     the same without the slow tests (for while you work)
 #   make api-table       which of JAX's names exist here (docs/coverage.md)
 #   make oracle-examples  how many examples of JAX docstrings run here (MODULES=numpy.fft ...)
+#   make accuracy  errors of functions and reductions, in ulp (docs/accuracy.md; some minutes)
 #   make bench     the same programs on tinyjax and on JAX, timed in turn (NAMES="start pmap_call" ...)
 #   make chapters  run every chapter and store its outputs
 #   make site      the documentation site in site/        make serve  look at it while you write
@@ -21,10 +22,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help learn test check lint oracle-examples api-table bench chapters site serve lock clean
+.PHONY: help learn test check lint oracle-examples api-table accuracy bench chapters site serve lock clean
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile | head -n 14
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -n 15
 
 # --- Set-up: one stamp per extra, so that a second run neither downloads nor installs ------------
 
@@ -81,6 +82,9 @@ oracle-examples: $(VENV)/.test
 
 api-table: $(VENV)/.test
 	$(RUN) -m tests.api_table
+
+accuracy: $(VENV)/.test
+	$(RUN) -m tests.accuracy_table
 
 bench: $(VENV)/.test
 	$(RUN) -m benchmarks $(NAMES)

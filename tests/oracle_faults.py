@@ -88,6 +88,11 @@ FAULTS = {
         np.int32(2),
         "1.4e-45 is a float32 (a subnormal one), and larger than zero.",
     ),
+    "maximum_of_a_nan": Fault(
+        lambda jax: jax.numpy.isnan(jax.numpy.max(np.float32([1.0] * 4095 + [np.nan]))),
+        np.array(True),
+        "A maximum is NaN if any element is, as it is for fewer than 4096 elements.",
+    ),
     "three_weak_carries": Fault(
         weak_carries,
         [np.float16(5), np.float16(10), np.float16(10)],

@@ -14,6 +14,7 @@ import numpy as np
 
 from tinyjax.compiler.buffers import maker
 from tinyjax.compiler.threads import COUNT, pieces, run_all
+from tinyjax.primitives.dot import is_long, long_dot
 
 SMALL = 1 << 13  # multiplications up to which BLAS does not think of threads
 LARGE = 1 << 21  # multiplications from which on pieces are worth the hand-over
@@ -93,6 +94,8 @@ def product(eqn):
     new, shape = maker((m, n), out.dtype), out.shape
     cut = COUNT > 1 and m * n * k >= LARGE and max(m, n) >= 2 * COUNT
 
+    if is_long(m, n, k, out.dtype):
+        return lambda x, y: np.asarray(long_dot(left(x).reshape(-1), right(y).reshape(-1)))
     plain = m * n * k < SMALL or (COUNT == 1 and one_blas_thread())
 
     def multiply(x, y):

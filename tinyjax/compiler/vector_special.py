@@ -153,11 +153,12 @@ def rsqrt(x: Num) -> Num:
 
 def cbrt(x: Num) -> Num:
     """Cube root."""
-    a = x.abs()
     f32 = x.code == "f32"
-    tiny = a < (2.0**-126 if f32 else 2.0**-1022)
+    size = x.abs()
+    # A cube of the same size neither underflows nor overflows on the way.
+    small = size < 1.0
     lift = 24 if f32 else 54
-    a = where(tiny, a * 2.0**lift, a)
+    a = size * where(small, x.const(2.0**lift), 2.0**-3)
     # Dividing the exponent by 3 gives 5 bits; each step of Halley's iteration triples them.
     if f32:
         t = (a.bits() / 3 + 709958130).as_float()
@@ -166,9 +167,9 @@ def cbrt(x: Num) -> Num:
         t = (high.to("i64") << 32).as_float()
     for _ in range(2 if f32 else 3):
         cube = t * t * t
-        t = t + t * ((a - cube) * 0.25 / (cube * 0.5 + a * 0.25))  # quarters, lest 3 * a overflow
-    t = where(tiny, t * 2.0 ** (-lift // 3), t)
-    return where((x == 0.0) | ~(a < INF), x, t.copysign(x))
+        t = t + t * ((a - cube) / (cube * 2.0 + a))
+    t = t * where(small, x.const(2.0 ** -(lift // 3)), 2.0)
+    return where((x == 0.0) | ~(size < INF), x, t.copysign(x))
 
 
 # ---- pow ----------------------------------------------------------------------------------------

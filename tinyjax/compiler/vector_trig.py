@@ -105,7 +105,7 @@ def of_huge(name: str, x: Num) -> Num:
     2/pi are skipped; the next 192 bits leave the fraction of the circle right to more than 120
     bits."""
     builder = x.builder
-    i64, i192, i256 = (ir.IntType(n) for n in (64, 192, 256))
+    i64, i128, i192, i256 = (ir.IntType(n) for n in (64, 128, 192, 256))
     bits = x.abs().bits()
     exponent = (bits >> 52) - 1075
     m = (bits & ((1 << 52) - 1)) | (1 << 52)
@@ -137,9 +137,11 @@ def of_huge(name: str, x: Num) -> Num:
 
     zeros = builder.ctlz(size, ir.Constant(ir.IntType(1), 0))
     normal = builder.shl(size, zeros)
-    high = x.new(builder.trunc(builder.lshr(normal, ir.Constant(i192, 128)), i64), "u64").to("f64")
-    scale = ((959 - x.new(builder.trunc(zeros, i64), "i64")) << 52).as_float()  # 2**(-64 - zeros)
-    r = high * scale * HALF_PI
+    # times pi / 2, still in whole numbers: one rounding only, that of the angle
+    high = builder.trunc(builder.lshr(normal, ir.Constant(i192, 128)), i128)
+    angle = builder.lshr(builder.mul(high, ir.Constant(i128, HALF_PI_BITS)), ir.Constant(i128, 64))
+    angle = x.new(builder.trunc(angle, i64), "u64").to("f64")
+    r = angle * ((960 - x.new(builder.trunc(zeros, i64), "i64")) << 52).as_float()
     r = x.new(builder.select(negative, (-r).value, r.value))
 
     if name == "cos":
@@ -180,6 +182,7 @@ ATAN_F64 = (
 
 PI = 3.141592653589793
 HALF_PI = 1.5707963267948966
+HALF_PI_BITS = 0xC90FDAA22168C235  # pi / 2 * 2**63
 PI_LOW = 1.2246467991473532e-16  # pi minus its float64
 HALF_PI_LOW_F32 = -4.371139000186241e-08  # pi / 2 minus its float32
 TAN_PI_8 = 0.4142135623730950

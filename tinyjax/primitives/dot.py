@@ -175,6 +175,7 @@ class Plan(NamedTuple):
     shape: tuple  # batch, rows, columns
     dtype: Any
     work: Any
+    long: bool  # a dot product of vectors, too long for single precision throughout
 
 
 @lru_cache(maxsize=4096)
@@ -204,6 +205,7 @@ def plan(x_shape, x_dtype, y_shape, y_dtype, dimension_numbers, preferred):
     rows, columns = sizes(x_shape, x_kept), sizes(y_shape, y_kept)
     m, n, k = math.prod(rows), math.prod(columns), math.prod(inner)
     dtype = result_dtype(x_dtype, y_dtype, preferred)
+    work = computing_dtype(x_dtype, y_dtype, dtype)
     return Plan(
         (*x_batch, *x_kept, *x_contract),
         (*batch, m, k),
@@ -211,8 +213,25 @@ def plan(x_shape, x_dtype, y_shape, y_dtype, dimension_numbers, preferred):
         (*batch, k, n),
         batch + rows + columns,
         dtype,
-        computing_dtype(x_dtype, y_dtype, dtype),
+        work,
+        not batch and is_long(m, n, k, work),
     )
+
+
+BLOCK = 1 << 12  # products that are summed in single precision
+
+
+def is_long(m, n, k, dtype):
+    """Whether a product of matrices is one of vectors that `long_dot` takes."""
+    return m == n == 1 and k >= 4 * BLOCK and dtype == np.float32
+
+
+def long_dot(x, y):
+    """The dot product of long float32 vectors: the sums of blocks are added in double precision."""
+    x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)  # BLAS takes no others
+    cut = x.size // BLOCK * BLOCK
+    blocks = np.matmul(x[:cut].reshape(-1, 1, BLOCK), y[:cut].reshape(-1, BLOCK, 1))
+    return np.float32(blocks.sum(dtype=np.float64) + np.dot(x[cut:], y[cut:]))
 
 
 # ---- the card -----------------------------------------------------------------------------------
@@ -231,7 +250,8 @@ class DotGeneral(Primitive):
         how = plan(x.shape, x.dtype, y.shape, y.dtype, dimension_numbers, preferred_element_type)
         a = x.transpose(how.x_axes).reshape(how.x_shape).astype(how.work, copy=False)
         b = y.transpose(how.y_axes).reshape(how.y_shape).astype(how.work, copy=False)
-        return np.matmul(a, b).reshape(how.shape).astype(how.dtype, copy=False)
+        out = long_dot(a.reshape(-1), b.reshape(-1)) if how.long else np.matmul(a, b)
+        return out.reshape(how.shape).astype(how.dtype, copy=False)
 
     def type(self, x, y, *, dimension_numbers, preferred_element_type, **_):
         how = plan(x.shape, x.dtype, y.shape, y.dtype, dimension_numbers, preferred_element_type)

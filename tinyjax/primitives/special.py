@@ -110,10 +110,11 @@ def lgamma(x):
     t = z + LANCZOS_G + 0.5
     out = 0.5 * math.log(2 * math.pi) + (z + 0.5 - t / np.log(t)) * np.log(t) + np.log(series)
     fraction = np.abs(x) - np.floor(np.abs(x))
-    sine = np.abs(np.sin(np.pi * np.minimum(fraction, 1 - fraction)))
-    out = np.where(reflect, np.log(np.pi) - np.log(sine) - out, out)
+    least = np.minimum(fraction, 1 - fraction)
+    # |gamma(x) gamma(1 - x)| = pi / |sin(pi x)|, where sin(pi f) = pi f sinc(f)
+    out = np.where(reflect, -np.log(least) - np.log(np.sinc(least)) - out, out)
     out = np.where((x == 1) | (x == 2), 0.0, out)
-    return np.where(np.isinf(x), np.inf, out)
+    return np.where(np.isinf(x) | (reflect & (least == 0)), np.inf, out)
 
 
 # B(2k) / (2k) of the asymptotic series of digamma
