@@ -41,7 +41,7 @@ LAYERS = [
 ]
 # optional at run time, or so slow to import that only their use may pay for them
 LAZY = {"numba", "llvmlite", "scipy", "matplotlib", "IPython", "tqdm", "ml_dtypes", "opt_einsum"}
-LAZY |= {"cloudpickle", "mpi4py"}
+LAZY |= {"cloudpickle", "mpi4py", "difflib"}
 
 
 def module_name(path):

@@ -1,7 +1,6 @@
-"""The backend: how kernels are called, what replaces a compiler that fails, and the disk cache."""
+"""The backend: how kernels are called, what replaces a compiler that fails."""
 
 import os
-import stat
 import subprocess
 import sys
 import textwrap
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 from kernels import elementwise, kernel, run
 
-from tinyjax.compiler import backend, cache, launcher
+from tinyjax.compiler import backend, launcher
 from tinyjax.compiler.backend import compile_kernel, run_source_in_python
 from tinyjax.compiler.njit_fallback import compile_with_njit
 
@@ -140,6 +139,16 @@ def in_a_new_process(code, **environment):
     return done.stdout.split()
 
 
+def fresh(expression):
+    """Build a kernel as a new process would, and check that it works."""
+    source, codes = elementwise(expression, "f32", "f32")
+    x, out = np.full(20, 0.5, np.float32), np.empty(20, np.float32)
+    backend._build("k", source, codes)(x, out)
+    python = np.empty_like(out)
+    run_source_in_python("k", source)(x, python)
+    np.testing.assert_allclose(out, python, rtol=1e-6)
+
+
 def test_a_numpy_laid_out_otherwise_is_noticed(monkeypatch):
     assert launcher.reads_arrays_right()
     monkeypatch.setattr(launcher, "NDIM", launcher.NDIM + 4)
@@ -149,100 +158,3 @@ def test_a_numpy_laid_out_otherwise_is_noticed(monkeypatch):
     with pytest.warns(RuntimeWarning, match="NumPy's array structure .*; numba.njit compiles"):
         fresh("x[i] + f32(0.375)")
     backend._own_compiler_works.cache_clear()
-
-
-# ---- the disk cache -----------------------------------------------------------------------------
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """An empty cache folder of its own."""
-    monkeypatch.setenv("TINYJAX_CACHE_DIR", str(tmp_path))
-    return tmp_path / "kernels"
-
-
-def fresh(expression):
-    """Build a kernel as a new process would, and check that it works."""
-    source, codes = elementwise(expression, "f32", "f32")
-    x, out = np.full(20, 0.5, np.float32), np.empty(20, np.float32)
-    backend._build("k", source, codes)(x, out)
-    python = np.empty_like(out)
-    run_source_in_python("k", source)(x, python)
-    np.testing.assert_allclose(out, python, rtol=1e-6)
-    return cache.key(source, codes)
-
-
-def test_a_warm_process_loads_no_compiler(folder):
-    code = """
-        make()(x, out)
-        loaded = [m in sys.modules for m in ("numba", "tinyjax.compiler.front")]
-        print(*loaded, abs(out[2] - np.sin(x)[2]) < 1e-6)
-    """
-    for compiles in ["True", "False"]:
-        printed = in_a_new_process(code, TINYJAX_CACHE_DIR=str(folder.parent))
-        assert printed == ["False", compiles, "True"]
-
-
-def test_kernels_that_are_compiled_or_loaded_are_counted(folder):
-    code = "make(), make()\nfrom tinyjax.runtime import kernel_counts\nprint(*kernel_counts())"
-    for compiled, loaded in [("1", "0"), ("0", "1")]:
-        printed = in_a_new_process(code, TINYJAX_CACHE_DIR=str(folder.parent))
-        assert printed == [compiled, loaded]
-
-
-def test_entries_are_private_and_complete(folder):
-    name = fresh("x[i] + f32(0.25)")
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert cache.load(name)
-    assert not list(folder.glob("writing-*"))
-
-
-@pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "foreign"])
-def test_damaged_entries_are_compiled_again(folder, damage):
-    name = fresh("x[i] * f32(0.75)")
-    good = (folder / name).read_bytes()
-    flipped = good[:-9] + bytes([good[-9] ^ 1]) + good[-8:]
-    bad = {"empty": b"", "cut": good[: len(good) // 2], "flipped": flipped, "foreign": b"#!/bin/sh"}
-    (folder / name).write_bytes(bad[damage])
-    assert cache.load(name) is None
-    assert fresh("x[i] * f32(0.75)") == name
-    assert cache.load(name) is not None
-
-
-def test_a_folder_that_cannot_be_used_is_done_without(tmp_path, monkeypatch):
-    file = tmp_path / "file"
-    file.write_text("")
-    for place in (file, file / "below", "/proc/nowhere", ""):
-        monkeypatch.setenv("TINYJAX_CACHE_DIR", str(place))
-        assert cache.folder() is None
-        fresh("x[i] - f32(0.25)")
-
-
-def test_a_failing_disk_is_done_without(folder, monkeypatch):
-    def full(*args, **options):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(cache.os, "replace", full)
-    name = fresh("x[i] - f32(0.75)")
-    assert cache.load(name) is None
-    assert not list(folder.iterdir())
-    monkeypatch.setattr(cache.os, "open", full)
-    fresh("x[i] - f32(0.75)")
-
-
-def test_a_folder_open_to_others_is_closed(folder):
-    folder.mkdir()
-    folder.chmod(0o777)
-    assert cache.folder() == folder
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-
-
-def test_a_folder_of_another_user_is_not_used(folder, monkeypatch):
-    fresh("x[i] / f32(0.75)")
-    monkeypatch.setattr(cache.os, "getuid", lambda: os.geteuid() + 1)
-    assert cache.folder() is None
-
-
-def test_keys_tell_kernels_apart():
-    keys = {cache.key("a", ("f32[1]",)), cache.key("a", ("f64[1]",)), cache.key("b", ("f32[1]",))}
-    assert len(keys) == 3

@@ -12,7 +12,6 @@ package's own attribute `tinyjax.config` is the `config` object, as in JAX.
 """
 
 import contextlib
-import difflib
 import functools
 import operator
 import os
@@ -102,6 +101,7 @@ FLAGS = {flag.name: flag for flag in [
     Flag("cpu_enable_async_dispatch", True, "Calls of long programs return at once."),
     Flag("platforms", "cpu", "Where arrays live.", ("cpu",), ("platform_name",)),
     Flag("cache_dir", None, "Folder of compiled kernels.", (), ("compilation_cache_dir",)),
+    Flag("cache_megabytes", 512, "How much disk compiled kernels may take."),
     Flag("dump", None, "Folder to write every compiler stage to; None writes nothing."),
     Flag("traceback", "filtered", "Show errors with or without the frames of the machinery.",
          ("filtered", "full"), ("traceback_filtering",), TRACEBACK_WORDS),
@@ -127,6 +127,8 @@ def flag_from_environment(flag, environ):
 
 def _unknown_flag(name, prefix=""):
     """The error for a flag that does not exist; flags with similar names get this prefix."""
+    import difflib  # slow to load, and only this needs it
+
     bare = name.removeprefix("tinyjax_").removeprefix("jax_")
     near = [repr(prefix + match) for match in difflib.get_close_matches(bare, _CANONICAL)]
     hint = f"Did you mean {' or '.join(near)}?" if near else f"The options are: {', '.join(FLAGS)}."

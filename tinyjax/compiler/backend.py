@@ -31,6 +31,7 @@ from typing import NamedTuple
 
 from tinyjax.compiler import cache, launcher
 from tinyjax.compiler.intrinsics_py import run_source_in_python
+from tinyjax.compiler.loader import load_kernel, load_symbols, publish, publish_lazily
 from tinyjax.compiler.signature import Param, parse
 
 Kernel = Callable[..., None]
@@ -123,22 +124,26 @@ def _object_code(name: str, source: str, params: tuple[Param, ...]) -> bytes:
     """Compile: names of library functions, a newline, object code."""
     with _no_garbage_collection():
         from tinyjax.compiler.front import lower_to_ir
-        from tinyjax.compiler.native import compile_ir
         from tinyjax.compiler.vector_library import used, with_vector_versions
 
         kernel_ir, function = lower_to_ir(name, source, params)
         text = with_vector_versions(kernel_ir) + launcher.unpacking_ir(params, function)
-        return " ".join(used(kernel_ir)).encode() + b"\n" + compile_ir(text)
+        return " ".join(used(kernel_ir)).encode() + b"\n" + object_of(text)
 
 
 def _load(name: str, params: tuple[Param, ...], stored: bytes) -> Kernel:
     """A callable from what ``_object_code`` made."""
-    from tinyjax.compiler.native import load_kernel
-
     functions, code = stored.split(b"\n", 1)
     for target in functions.decode().split():
         _library_function(target)
     return load_kernel(code, name, params, _launcher())
+
+
+def object_of(ir: str) -> bytes:
+    """LLVM IR -> object code. LLVM is loaded now: a process that compiles nothing needs none."""
+    from tinyjax.compiler.native import compile_ir
+
+    return compile_ir(ir)
 
 
 # ---- code that kernels share --------------------------------------------------------------------
@@ -156,24 +161,21 @@ def stored_or_compiled(entry: str, compile_it: Callable[[], bytes]) -> bytes:
 @functools.cache
 def _launcher() -> int:
     """Address of the launcher, loaded once per process and compiled once per machine."""
-    from tinyjax.compiler.native import compile_ir, load_symbols
-
     if not launcher.reads_arrays_right():
         raise RuntimeError("NumPy's array structure is not laid out as the launcher expects")
-    code = stored_or_compiled(cache.key("launcher", ()), lambda: compile_ir(launcher.launcher_ir()))
+    code = stored_or_compiled(cache.key("launcher", ()), lambda: object_of(launcher.launcher_ir()))
     return load_symbols(code, [launcher.LAUNCHER])[0]
 
 
 @functools.cache
 def _library_function(target: str) -> None:
     """Load a function of the mathematical library, so that kernels loaded later find it."""
-    from tinyjax.compiler.native import compile_ir, publish, publish_lazily
 
     def compile_it() -> bytes:
         from tinyjax.compiler.vector_library import cells_of, library_ir, versions_of
 
         header = " ".join(versions_of(target)) + "\n" + " ".join(cells_of(target)) + "\n"
-        return header.encode() + compile_ir(library_ir(target))
+        return header.encode() + object_of(library_ir(target))
 
     stored = stored_or_compiled(cache.key(target, ("library",)), compile_it)
     versions, cells, code = stored.split(b"\n", 2)
@@ -184,12 +186,11 @@ def _library_function(target: str) -> None:
 
 def _huge_function(cell: str) -> int:
     """Address of sin, cos or tan for huge arguments, compiled when the first one is met."""
-    from tinyjax.compiler.native import compile_ir, load_symbols
 
     def compile_it() -> bytes:
         from tinyjax.compiler.vector_library import huge_ir
 
-        return compile_ir(huge_ir(cell))
+        return object_of(huge_ir(cell))
 
     code = stored_or_compiled(cache.key(cell, ("huge",)), compile_it)
     return load_symbols(code, [f"{cell}.function"])[0]

@@ -13,8 +13,9 @@ import platform
 from functools import cache
 from typing import NamedTuple
 
-from tinyjax.compiler.backend import stored_or_compiled
+from tinyjax.compiler.backend import object_of, stored_or_compiled
 from tinyjax.compiler.cache import key
+from tinyjax.compiler.loader import load_symbols
 from tinyjax.parallel.cells import (
     ABORT,
     COUNT,
@@ -369,10 +370,8 @@ class Atomics(NamedTuple):
 @cache
 def atomics():
     """Load them: compiled once per machine."""
-    from tinyjax.compiler.native import compile_ir, load_symbols
-
     text = ir()
-    code = stored_or_compiled(key(text, ("atomics",)), lambda: compile_ir(text))
+    code = stored_or_compiled(key(text, ("atomics",)), lambda: object_of(text))
     found = load_symbols(code, [f"tinyjax_{name}" for name in Atomics._fields])
     word = ctypes.c_int64
     kinds = {"until": [word] * 4, "set": [word] * 2}

@@ -56,7 +56,7 @@ class Processes:
                 pass_fds=numbers[:3],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # Ctrl-C is for the user's process
-                env=environment(flags.num_devices),
+                env=environment(flags),
             )
         finally:
             theirs.close()
@@ -220,11 +220,13 @@ def threads_each(devices):
     return max(1, cores() // devices)
 
 
-def environment(devices):
-    """Environment variables of the processes: where modules are, and how many threads to use."""
-    count = str(threads_each(devices))
+def environment(flags):
+    """Environment variables of the processes: where modules and kernels are, how many threads."""
+    count = str(threads_each(flags.num_devices))
     found = {f"{name}_NUM_THREADS": count for name in THREADS[:4]}
     found |= {"VECLIB_MAXIMUM_THREADS": count, "TINYJAX_THREADS": count}
+    if flags.cache_dir is not None:
+        found["TINYJAX_CACHE_DIR"] = flags.cache_dir
     folders = [os.path.abspath(p) for p in sys.path]
     return {**os.environ, **found, "PYTHONPATH": os.pathsep.join(folders)}
 
