@@ -27,7 +27,7 @@ TIMED = {  # what "run" is the time of
     "memory": "a call of a program compiled beforehand: its memory is what matters",
     "start": "a process, from its start to its first result",
 }
-SHAPES = 12  # how many such calls are made, the first one included
+SHAPES = 8  # how many such calls are made, the first one included
 
 
 @dataclass(frozen=True)

@@ -47,9 +47,12 @@ of a call, of the first call (tracing and compiling), of the most memory that pr
 
 
 def failures(outcomes):
-    """What went wrong, workload by workload; an empty text if nothing did."""
-    failed = [o for o in outcomes if o.error]
-    return "\n\n".join(f"FAILED {o.workload.name}: {o.error}" for o in failed)
+    """What went wrong, and in which workloads; an empty text if nothing did."""
+    failed = {}
+    for o in outcomes:
+        if o.error:
+            failed.setdefault(o.error, []).append(o.workload.name)
+    return "\n\n".join(f"FAILED {', '.join(names)}: {error}" for error, names in failed.items())
 
 
 # ---- the file ------------------------------------------------------------------------------------

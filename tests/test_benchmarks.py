@@ -441,7 +441,11 @@ def test_the_table():
         "geometric mean                1.00x  1.00x   1.00x",
         "worst                         4.00x  4.00x   4.00x",
     ]
-    assert report.failures([*done, outcome("e", [], [], "it broke")]) == "FAILED e: it broke"
+    broken = [outcome("e", [], [], "it broke"), outcome("f", [], [], "it never began")]
+    broken.append(outcome("g", [], [], "it broke"))
+    assert report.failures([*done, *broken]) == (
+        "FAILED e, g: it broke\n\nFAILED f: it never began"
+    )
     assert report.table([]) == "Nothing was measured."
 
 

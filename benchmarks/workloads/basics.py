@@ -3,7 +3,7 @@
 import numpy as np
 
 from benchmarks.registry import workload
-from benchmarks.workloads.elementwise import waves
+from benchmarks.workloads.elementwise import normal, waves
 
 
 @workload()
@@ -56,5 +56,5 @@ def jit_call_tree(jax, jnp):
 @workload(timed="returns")
 def long_call_returns(jax, jnp):
     """a call that computes ten million numbers, until it returns; its result comes later"""
-    f, x = jax.jit(waves(jnp)), jnp.linspace(-3.0, 3.0, 10_000_000)
+    f, x = jax.jit(waves(jnp)), normal(jnp, 10_000_000)
     return lambda: f(x)
