@@ -12,7 +12,7 @@ from tinyjax.array import Array
 from tinyjax.compiler.keys import lower_keys
 from tinyjax.core import Jaxpr, JaxprEqn, Literal, Var, memo
 from tinyjax.primitives.arithmetic import mul_p
-from tinyjax.primitives.linear import broadcast_in_dim_p, reshape_p
+from tinyjax.primitives.linear import broadcast_in_dim_p, convert_element_type_p, reshape_p
 
 # ---- programs -----------------------------------------------------------------------------------
 
@@ -134,6 +134,8 @@ class Flattener(Inliner):
         known = folded(eqn, invars)
         if known is not None:
             return [known]
+        if is_single_product(eqn):
+            return self.product_in_double(eqn, invars, region)
         key = self.key(eqn, invars, region)
         if key is not None and key in self.seen:
             return self.seen[key]
@@ -153,6 +155,16 @@ class Flattener(Inliner):
             spread = JaxprEqn(broadcast_in_dim_p, [x], params, [Var(out)])
             factors += self.equation(spread, [x], region)
         return self.equation(JaxprEqn(mul_p, factors, {}, eqn.outvars), factors, region)
+
+    def product_in_double(self, eqn, invars, region):
+        """A product of float32 numbers: every factor loses digits, so it is one of float64 numbers."""
+        wide = [Var(v.aval.update(dtype=np.dtype(np.float64))) for v in (*invars, *eqn.outvars)]
+        steps = (convert_element_type_p, eqn.primitive, convert_element_type_p)
+        for primitive, out in zip(steps, (*wide, eqn.outvars[0])):
+            params = {"new_dtype": out.aval.dtype, "weak_type": out.aval.weak_type}
+            params = eqn.params if primitive is eqn.primitive else params
+            invars = self.equation(JaxprEqn(primitive, invars, params, [out]), invars, region)
+        return invars
 
     def key(self, eqn, invars, region):
         """What equal equations have in common; None if this one must not be shared."""
@@ -184,6 +196,11 @@ def is_outer_product(eqn, invars):
     types = {v.aval.dtype for v in (*invars, *eqn.outvars)}
     plain = len(types) == 1 and types.pop().kind in "iufc"
     return plain and not left and list(a_batch) == first and list(b_batch) == first
+
+
+def is_single_product(eqn):
+    """Whether an equation multiplies numbers of single precision along axes."""
+    return eqn.primitive.name == "reduce_prod" and eqn.outvars[0].aval.dtype == np.float32
 
 
 def simpler(eqn, invars):
