@@ -6,7 +6,6 @@ same program, watched.
 """
 
 import functools
-import statistics
 import types
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -34,7 +33,7 @@ class Row:
     @property
     def seconds(self):
         """The median over the runs."""
-        return statistics.median(self.times)
+        return float(np.median(self.times))
 
 
 @dataclass
@@ -106,7 +105,7 @@ def profile(executable, args):
     while len(totals) < LEAST or perf_counter() < end:
         totals.append(watch.time(args))
     rows = list(watch.rows.values())
-    return Profile(executable.driver.name, rows, watch.memory, statistics.median(totals))
+    return Profile(executable.driver.name, rows, watch.memory, float(np.median(totals)))
 
 
 class Watch:
