@@ -18,7 +18,7 @@ from tinyjax.compiler.kernel import Scratch as ScratchOperand
 from tinyjax.compiler.keys import is_key, to_keys, to_words
 from tinyjax.compiler.passes import prepare
 from tinyjax.compiler.roles import with_roles
-from tinyjax.compiler.stages import calls, cut, is_divisible, is_shared, segments
+from tinyjax.compiler.stages import calls, cut, has_end, is_divisible, is_shared, segments
 from tinyjax.compiler.threads import pieces, run_all
 from tinyjax.compiler.words import code_of
 from tinyjax.core import Literal
@@ -101,9 +101,12 @@ class Driver:
         emitter.block = Block(items, self.lazy, self.used_at, self.item_of, exported)
         stages = cut(items)
         for stage in stages:
-            kernel.begin(stage, is_divisible(stage[0]), len(stages) == 1)
+            alone = len(stages) == 1 and not has_end(stage[0])
+            kernel.begin(stage, is_divisible(stage[0]), alone)
             self.hand_over(kernel, range(first, first + len(stage)))
             for item in stage:
+                if kernel.stages[-1].steps is not None:
+                    kernel.split(finished=1)
                 emitter.item(item)
             kernel.end()
             first += len(stage)
@@ -145,7 +148,7 @@ class Driver:
             for (_, end), names in spans.items():
                 if end == n:
                     self.body.append(self.give(names))
-            at += sum(len(kernel.stages[k].items) for k in group)
+            at += sum(kernel.stages[k].finished for k in group)
             self.drop_dead(at - 1)
 
     def allocate(self, var):

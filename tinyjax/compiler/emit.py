@@ -10,6 +10,7 @@ import math
 from tinyjax.compiler import reduce
 from tinyjax.compiler.emit_columns import emit_columns
 from tinyjax.compiler.emit_copies import emit_copy
+from tinyjax.compiler.emit_full import emit_full
 from tinyjax.compiler.emit_loops import emit_loop
 from tinyjax.compiler.emit_rows import emit_rows
 from tinyjax.compiler.fusion import Copy, Nest, plan
@@ -331,7 +332,7 @@ class Emitter:
         elif nest.mode == "row":
             emit_rows(self, nest)
         elif nest.mode == "full":
-            self.full(nest)
+            emit_full(self, nest)
         elif nest.mode == "cols":
             emit_columns(self, nest)
         else:
@@ -369,29 +370,6 @@ class Emitter:
         for v, value in values:
             for place in [self.storage(v), *self.also.get(v, ())]:
                 self.store(place, idx, value)
-
-    def full(self, nest):
-        """Reductions over everything."""
-
-        def body(idx):
-            self.stores(nest.eqns, idx)
-            for eqn in nest.eqns:
-                if reduce.is_reduction(eqn):
-                    read(self, eqn.invars[0], idx)
-
-        groups, idx = self.analyse(nest.shape, body)
-        sums = [eqn for eqn in nest.eqns if reduce.is_reduction(eqn)]
-        results = reduce.emit_sums(
-            self,
-            nest.shape,
-            groups,
-            idx,
-            sums,
-            lambda at: self.stores(nest.eqns, at),
-            busy=bool(self.element_eqns(nest.eqns)),
-        )
-        for eqn, name in zip(sums, results):
-            self.scalar(eqn.outvars[0], name)
 
     def is_full(self, var):
         """Whether a variable of the nest has an element per index (not one per row)."""

@@ -8,10 +8,10 @@ import math
 
 from tinyjax.compiler.index import ZERO, Ix, plain, read
 from tinyjax.compiler.kernel import LOOP_NAMES
+from tinyjax.compiler.reduce import TINY
 from tinyjax.compiler.words import code_of, literal
 
 MAX_PRODUCT = 1 << 16  # multiplications of a matrix product that is written as loops
-MANY = 16  # rows from which on several are taken at a time
 
 
 def is_small_product(eqn):
@@ -112,7 +112,7 @@ def by_rows(p):
     em.letter = letters
     around, along = p.outer[:-1], p.outer[-1:]
     em.open_loops(p.shape, around)
-    if len(p.inner) == 1 and p.shape[p.inner[0][0]] >= MANY:
+    if len(p.inner) == 1 and p.shape[p.inner[0][0]] > TINY:
         rows_by_eight(p, p.inner[0][0], along)
     else:
         em.open_loops(p.shape, p.inner + along)
@@ -155,7 +155,7 @@ def by_elements(p):
     """The innermost loop runs along what is summed over."""
     em, outer = p.em, p.outer
     rows = len(p.a_batch) + len(p.a_free) - 1
-    if outer and not p.b_free and outer[-1] == [rows] and p.shape[rows] >= MANY and p.inner:
+    if outer and not p.b_free and outer[-1] == [rows] and p.shape[rows] > TINY and p.inner:
         em.open_loops(p.shape, outer[:-1])
         sums_by_four(p, rows)
         em.close_loops(outer[:-1])

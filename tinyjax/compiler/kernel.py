@@ -161,11 +161,23 @@ class Kernel:
 
     def begin(self, items, divisible, alone):
         """Begin a stage; alone: it is the only one of its kernel."""
-        stage = Stage(items, divisible, "" if alone else f"_{len(self.stages)}")
+        stage = Stage(items, divisible, alone, len(self.stages))
         self.stages.append(stage)
         if not alone:
             self.open(f"if {' < '.join(stage.range)}:")
             self.base = len(self.scopes) - 1
+
+    def split(self, finished=0):
+        """Begin another stage for what must wait for all steps of the present one.
+
+        finished: how many items end with the present one.
+        """
+        stage = self.stages[-1]
+        stage.items, rest = stage.items[:1], stage.items[1:]
+        stage.finished = finished
+        self.end()
+        self.begin(rest, False, False)
+        self.stages[-1].finished += 1 - finished
 
     def end(self):
         """End it: what it leaves to the next one lies in arrays."""
@@ -265,7 +277,7 @@ class Kernel:
     @property
     def extra(self):
         """Parameters that say which steps of each stage to run."""
-        if len(self.stages) == 1 and self.stages[0].steps is None:
+        if self.stages[0].alone and self.stages[0].steps is None:
             return []
         return [name for stage in self.stages for name in stage.range]
 
@@ -273,8 +285,10 @@ class Kernel:
 class Stage:
     """A part of a kernel: a loop whose steps threads may share, or what runs as a whole."""
 
-    def __init__(self, items, divisible, suffix):
-        self.items, self.divisible = items, divisible
+    def __init__(self, items, divisible, alone, number):
+        self.items, self.divisible, self.alone = items, divisible, alone
+        self.finished = len(items)  # how many items end with it
+        suffix = "" if alone else f"_{number}"
         self.range = [f"first{suffix}", f"last{suffix}"]
         self.steps = None  # of the outermost loop, if threads may share them
         self.arrays = set()  # names of the arrays that it reads or writes

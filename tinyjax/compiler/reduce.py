@@ -115,15 +115,11 @@ class Sum:
     def step_arg(self, value, idx):
         """The first of the best elements; NaN is better than any number."""
         em = self.em
-        sign = ">" if self.eqn.primitive.name == "argmax" else "<"
-        better = em.kernel.fresh("better")
-        test = f"{value} {sign} {self.name}"
-        if code_of(self.eqn.invars[0].aval.dtype)[0] == "f":
-            test = f"({test}) | (({value} != {value}) & ({self.name} == {self.name}))"
+        test = em.kernel.fresh("better")
         code = code_of(self.out.aval.dtype)
-        em.kernel.line(f"{better} = {test}")
-        em.kernel.line(f"{self.at} = where({better}, {code}({idx[-1].text}), {self.at})")
-        em.kernel.line(f"{self.name} = where({better}, {value}, {self.name})")
+        em.kernel.line(f"{test} = {better(self.eqn, value, self.name)}")
+        em.kernel.line(f"{self.at} = where({test}, {code}({idx[-1].text}), {self.at})")
+        em.kernel.line(f"{self.name} = where({test}, {value}, {self.name})")
 
     def end_part(self):
         """Lines after the innermost loop."""
@@ -176,7 +172,7 @@ def emit_sums(em, shape, groups, idx, eqns, on_the_way, busy=True):
     if not groups:
         on_the_way(idx)
         return [trivial(em, eqn, idx) for eqn in eqns]
-    long = len(groups) == 1 and math.prod(shape[d] for d in groups[0]) >= LONG
+    long = len(groups) == 1 and math.prod(shape[d] for d in groups[0]) > TINY
     searched = [eqn for eqn in eqns if eqn.primitive.name.startswith("arg")] if long else []
     plain = [eqn for eqn in eqns if eqn not in searched]
     results = {}
@@ -190,14 +186,13 @@ def emit_sums(em, shape, groups, idx, eqns, on_the_way, busy=True):
     return [results[eqn] for eqn in eqns]
 
 
-LONG, SEARCHED = 256, 1024  # elements from which on argmax searches block by block
+SEARCHED = 1024  # elements that argmax looks at before it searches among them
 
 
 def search(em, shape, group, idx, eqn):
     """argmax, argmin: where a block has a better element, look for it -> the result's name."""
     kernel, out = em.kernel, eqn.outvars[0]
-    is_float = code_of(eqn.invars[0].aval.dtype)[0] == "f"
-    word, sign = ("accmax", ">") if eqn.primitive.name == "argmax" else ("accmin", "<")
+    word = "accmax" if eqn.primitive.name == "argmax" else "accmin"
     names = [kernel.namer(out) + suffix for suffix in ("_best", "_block", "")]
     best, top, at = (kernel.fresh(n) for n in names)
     code, letter = code_of(out.aval.dtype), em.letter[group[-1]]
@@ -212,24 +207,38 @@ def search(em, shape, group, idx, eqn):
     kernel.open(header, group)
     kernel.line(f"{top} = {word}({top}, {read(em, eqn.invars[0], idx)})")
     kernel.close()
-    test = f"({top} != {top}) & ({best} == {best})"  # NaN is better than any number
-    kernel.open(f"if ({top} {sign} {best}) | ({test}):" if is_float else f"if {top} {sign} {best}:")
+    kernel.open(f"if {better(eqn, top, best)}:")
     kernel.line(f"{best} = {top}")
+    kernel.line(f"{at} = {code}({n})")
     kernel.open(header, group)
-    value = read(em, eqn.invars[0], idx)
-    test = f"({value} != {value}) & ({top} != {top})"
-    kernel.open(f"if ({value} == {top}) | ({test}):" if is_float else f"if {value} == {top}:")
-    kernel.line(f"{at} = {code}({letter}){em.comment(eqn)}")
-    kernel.line("break")
-    for _ in range(4):
+    search_step(em, eqn, idx, letter, n, top, at)
+    for _ in range(3):
         kernel.close()
     return at
+
+
+def better(eqn, value, best):
+    """The test whether a value is better than the best one; NaN is better than any number."""
+    test = f"{value} {'>' if eqn.primitive.name == 'argmax' else '<'} {best}"
+    if code_of(eqn.invars[0].aval.dtype)[0] != "f":
+        return test
+    return f"({test}) | (({value} != {value}) & ({best} == {best}))"
+
+
+def search_step(em, eqn, idx, letter, n, best, at):
+    """A line of a loop that looks for the first place `at` of the best element."""
+    value, code = read(em, eqn.invars[0], idx), code_of(eqn.outvars[0].aval.dtype)
+    test = f"{value} == {best}"
+    if code_of(eqn.invars[0].aval.dtype)[0] == "f":
+        test = f"({test}) | (({value} != {value}) & ({best} != {best}))"
+    first = f"accmin({at}, where({test}, {code}({letter}), {code}({n})))"
+    em.kernel.line(f"{at} = {first}{em.comment(eqn)}")
 
 
 def sum_loops(em, shape, groups, sums, on_the_way):
     """The loops around sums under construction -> the names of their results."""
     extent = math.prod(shape[d] for d in groups[-1]) if groups else 1
-    in_blocks = extent > BLOCK and any(s.double for s in sums)
+    in_blocks = bool(groups) and any(s.double for s in sums)
     for s in sums:
         s.begin(in_blocks or len(groups) > 1)
     em.open_loops(shape, groups[:-1])

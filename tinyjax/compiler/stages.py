@@ -38,9 +38,12 @@ def segments(items):
 
 def is_divisible(item):
     """Whether threads may share the steps of an item's outermost loop."""
-    if type(item) is not Nest or item.shape == () or item.in_pieces:
-        return False
-    return item.mode in ("map", "row")
+    return type(item) is Nest and item.shape != () and not item.in_pieces
+
+
+def has_end(item):
+    """Whether something is left to do when all steps of a divisible item have been run."""
+    return is_divisible(item) and item.mode in ("full", "cols")
 
 
 def cut(items):
@@ -52,7 +55,7 @@ def cut(items):
             found[-1].append(item)
         else:
             found.append([item])
-        joining = not divisible
+        joining = not divisible or has_end(item)
     return found
 
 
