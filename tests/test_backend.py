@@ -153,8 +153,8 @@ def test_a_numpy_laid_out_otherwise_is_noticed(monkeypatch):
     assert launcher.reads_arrays_right()
     monkeypatch.setattr(launcher, "NDIM", launcher.NDIM + 4)
     assert not launcher.reads_arrays_right()
-    backend._own_compiler_works.cache_clear()
+    backend._target_fits.cache_clear()
     backend._launcher.cache_clear()
     with pytest.warns(RuntimeWarning, match="NumPy's array structure .*; numba.njit compiles"):
         fresh("x[i] + f32(0.375)")
-    backend._own_compiler_works.cache_clear()
+    backend._target_fits.cache_clear()

@@ -824,7 +824,7 @@ COUNT_IMPORTS = """
 import sys, numpy as np, tinyjax
 from tinyjax import lax
 result = tinyjax.jit({f})(np.arange(4, dtype=np.float32))
-print(np.asarray(result)[1], "tinyjax.compiler.front" in sys.modules)
+print(np.asarray(result)[1], "numba" in sys.modules)
 """
 
 
@@ -832,7 +832,7 @@ def test_warm_cache_and_damaged_cache(tmp_path):
     code = COUNT_IMPORTS.format(f="lambda x: lax.mul(x, lax.add(x, x))")
     env = {"TINYJAX_CACHE_DIR": str(tmp_path)}
     assert run_python(code, **env) == ["2.0", "True"]
-    assert run_python(code, **env) == ["2.0", "False"]  # the object file is loaded
+    assert run_python(code, **env) == ["2.0", "False"]  # the object file is loaded, no numba
     damaged = [p for p in tmp_path.rglob("*") if p.is_file()]
     assert damaged
     for path in damaged:

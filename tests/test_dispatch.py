@@ -205,7 +205,7 @@ def test_a_breakpoint_stops_where_it_is_met():
             return super().readline()
 
     out = io.StringIO()
-    options = dict(stdin=Slow("c\n" * 3), stdout=out)
+    options = {"stdin": Slow("c\n" * 3), "stdout": out}
     f = jax.jit(lambda x: jax.debug.breakpoint(token=x, **options))
     for k in range(3):
         f(float(k))

@@ -1,9 +1,9 @@
 """Kernel source and argument types -> a fast callable: the door to the compiler's lower half.
 
-``compile_kernel`` looks for the kernel in this process, then in the disk cache, and compiles it
-otherwise: the front end reads the text and writes LLVM IR (``front``), LLVM makes object code
-(``native``).  Where that does not work, say because llvmlite has changed, plain ``numba.njit``
-compiles the same text, and without Numba it runs as the Python that it is.
+``compile_kernel`` looks for the kernel in this process, then in the disk cache (Numba is not
+imported for that), and compiles it otherwise: Numba's front end gives LLVM IR (``target``), LLVM
+gives object code (``native``).  If the private target does not fit the installed Numba, plain
+``numba.njit`` compiles the same text, and without Numba it runs as the Python that it is.
 
 A kernel is the text of one function of the form
 
@@ -39,7 +39,7 @@ Kernel = Callable[..., None]
 __all__ = ["Kernel", "KernelError", "compile_kernel", "kernel_counts", "run_source_in_python"]
 
 _kernels: dict[tuple[str, tuple[str, ...]], Kernel] = {}
-_lock = threading.RLock()  # one thread compiles at a time
+_lock = threading.RLock()  # Numba compiles for one thread at a time
 _counts = {"compiled": 0, "loaded": 0}  # kernels, since the process started
 
 
@@ -121,9 +121,9 @@ def _build(name: str, source: str, codes: tuple[str, ...]) -> Kernel:
 
 
 def _object_code(name: str, source: str, params: tuple[Param, ...]) -> bytes:
-    """Compile: names of library functions, a newline, object code."""
+    """Compile with the private target: names of library functions, a newline, object code."""
     with _no_garbage_collection():
-        from tinyjax.compiler.front import lower_to_ir
+        from tinyjax.compiler.target import lower_to_ir
         from tinyjax.compiler.vector_library import used, with_vector_versions
 
         kernel_ir, function = lower_to_ir(name, source, params)
@@ -202,8 +202,8 @@ _PROBE = "def probe(x, out):\n    for i in range(x.size):\n        out[i] = exp(
 
 
 @functools.cache
-def _own_compiler_works() -> bool:
-    """Whether our own compiler works here at all; if not, says so, once."""
+def _target_fits() -> bool:
+    """Whether the private target works with the installed Numba at all; if not, says so, once."""
     params = parse(("f32[1]", "f32[1]"))
     try:
         _load("probe", params, _object_code("probe", _PROBE, params))
@@ -212,7 +212,7 @@ def _own_compiler_works() -> bool:
         if _njit() is None:
             instead = "Numba cannot be imported, so kernels run as slow Python code"
         warnings.warn(
-            f"tinyjax's compiler does not work with what is installed here "
+            f"tinyjax's compiler does not fit the installed Numba "
             f"({type(error).__name__}: {error}); {instead}",
             RuntimeWarning,
             stacklevel=5,
@@ -234,7 +234,7 @@ def _njit() -> Callable[..., Kernel] | None:
 def _fall_back(name: str, source: str, codes: tuple[str, ...], error: Exception) -> Kernel:
     """Compile with plain ``numba.njit`` or run in Python if that can be the remedy."""
     why = f"{error}"
-    if not _own_compiler_works():
+    if not _target_fits():
         compile_with_njit = _njit()
         if compile_with_njit is None:
             return run_source_in_python(name, source, parse(codes))

@@ -74,9 +74,9 @@ def _slots(param: Param) -> int:
 
 
 def unpacking_ir(params: Sequence[Param], callee: str) -> str:
-    """LLVM IR of what the launcher calls: unpack the list, call ``callee``."""
+    """LLVM IR of what the launcher calls: unpack the list, call ``callee`` as Numba would."""
     lines = []
-    operands = []
+    operands = ["ptr %result", "ptr %excinfo"]
     slot = 0
     for k, param in enumerate(params):
         kinds = ["ptr"] + ["i64"] * param.rank if param.rank else [_slot_type(param)]
@@ -92,8 +92,9 @@ def unpacking_ir(params: Sequence[Param], callee: str) -> str:
         slot += len(kinds)
     return "\n".join([
         f"define void @{KERNEL}(ptr %list) {{",
+        "  %result = alloca ptr", "  %excinfo = alloca ptr",
         *lines,
-        f"  call void {callee}({', '.join(operands)})",
+        f"  %status = call i32 {callee}({', '.join(operands)})",
         "  ret void", "}", "",
     ])  # fmt: skip
 

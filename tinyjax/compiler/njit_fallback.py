@@ -1,6 +1,6 @@
 """Kernels through plain ``numba.njit`` and Numba's public extension interface.
 
-The backend comes here when our own compiler does not work with what is installed.  Slower to
+The backend comes here when ``target.py`` does not fit the installed version of Numba.  Slower to
 compile and to call, never cached, but the same source with the same meaning: operators become
 words, as ``x + y`` -> ``add_(x, y)``, and words are Numba intrinsics that write our instructions.
 What is left to Numba are loops, branches, variables and the addresses of elements.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import math
 from collections.abc import Callable
 
 import numba
@@ -19,7 +20,6 @@ from numba.extending import intrinsic
 
 from tinyjax.compiler import signature as sig
 from tinyjax.compiler import vector_library
-from tinyjax.compiler.front import CONSTANTS, SIGNS
 from tinyjax.compiler.intrinsics import INTRINSICS, OPERATORS, bf16_bits, f16_bits, f16_value
 from tinyjax.compiler.intrinsics_py import of_rank
 from tinyjax.compiler.vector_ir import Num
@@ -32,6 +32,15 @@ _TYPES = {
     **{f"u{bits}": getattr(types, f"uint{bits}") for bits in (8, 16, 32, 64)},
 }  # fmt: skip
 _CODES = {kind: code for code, kind in _TYPES.items() if code not in ("intp", "f16", "bf16")}
+
+CONSTANTS = {"inf": math.inf, "nan": math.nan, "pi": math.pi}
+SIGNS: dict[type, str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
+    ast.Mod: "mod", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitAnd: "and_",
+    ast.BitOr: "or_", ast.BitXor: "xor",
+    ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert", ast.Not: "not_",
+    ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
+}  # fmt: skip
 
 # ---- words --------------------------------------------------------------------------------------
 
