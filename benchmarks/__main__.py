@@ -76,6 +76,8 @@ def run(chosen, settings):
                 bar.write("Interrupted: what follows is about the workloads that were complete.")
                 break
             outcomes.append(outcome)
+            if not sys.stderr.isatty():  # there the bar tells how far it is
+                print(f"{place}/{len(chosen)} {workload.name}", file=sys.stderr, flush=True)
             bar.n = place * settings.rounds * len(WORLDS)  # a failure skips some
             bar.refresh()
     return outcomes

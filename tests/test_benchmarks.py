@@ -90,6 +90,7 @@ def test_a_workload_from_end_to_end(tmp_path):
         "worst",
     ]
     assert "call of a jitted function" in done.stdout and "new shape" not in done.stdout
+    assert "1/1 jit_call" in done.stderr
     content = json.loads((tmp_path / "out.json").read_text())
     assert content["settings"] == {"rounds": 1, "seconds": 0.001}
     assert content["machine"]["versions"]["jax"] == jax.__version__
