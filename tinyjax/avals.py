@@ -1,5 +1,7 @@
 """Abstract values: what is known of an array while a function is traced."""
 
+import math
+
 from tinyjax import dtypes
 
 
@@ -19,18 +21,11 @@ class ShapedArray:
     @property
     def size(self):
         """Number of elements."""
-        n = 1
-        for d in self.shape:
-            n *= d
-        return n
+        return math.prod(self.shape)
 
     def __eq__(self, other):
-        return (
-            type(other) is ShapedArray
-            and self.shape == other.shape
-            and self.dtype == other.dtype
-            and self.weak_type == other.weak_type
-        )
+        same = type(other) is ShapedArray and self.matches(other)
+        return same and self.weak_type == other.weak_type
 
     def __hash__(self):
         return hash((self.shape, self.dtype, self.weak_type))

@@ -28,7 +28,8 @@ class Primitive:
     collective: it looks at named axes.    callables: it holds Python functions; `stage` turns them
     into jaxprs when the call is recorded. bilinear: linear in each operand, not in both at once.
     reverse_only: only its transpose is known. effectful: never dropped as dead code.
-    on_host: it runs where the user is, even inside of pmap.
+    on_host: it runs where the user is, even inside of pmap. large: from so many elements on an
+    eager operation runs as a compiled program.
 
     impl(*arrays, **params)                             the value, with NumPy (Values if high)
     eager(*values, **params)                            optional, if high: a faster way to the value
@@ -48,6 +49,7 @@ class Primitive:
 
     multi = high = collective = callables = bilinear = reverse_only = effectful = on_host = False
     dce = eager = lower = None
+    large = float("inf")
     hidden: tuple = ()  # parameters that jaxprs do not print
     printed: dict = {}  # constant parameters that JAX prints and tinyjax does not need
 
@@ -210,7 +212,9 @@ class active:
 
 
 class EvalTrace(Trace):
-    """The bottom: computes with NumPy."""
+    """The bottom: computes with NumPy. `run_large` compiles an operation (transforms/eager.py)."""
+
+    run_large: Callable[..., Any]
 
     def process(self, prim, args, params):
         if prim.high:
@@ -220,6 +224,9 @@ class EvalTrace(Trace):
         except AttributeError:  # a number, a NumPy array or a leaked tracer
             args = [self.check(lift(a)) for a in args]
             arrays = [a.npy for a in args]
+        for x in arrays:
+            if x.size >= prim.large:
+                return self.run_large(prim, args, params)
         before = silence()
         try:
             out = prim.impl(*arrays, **params)

@@ -13,6 +13,8 @@ def shift(ufunc, fill):
 
     def impl(x, n):
         bits = x.dtype.itemsize * 8
+        if np.ndim(n) == 0 and 0 <= n < bits:
+            return np.asarray(ufunc(x, n.astype(x.dtype)))
         over = (n >= bits) | (n < 0)
         return np.where(over, fill(x), ufunc(x, np.where(over, 0, n).astype(x.dtype))).astype(
             x.dtype

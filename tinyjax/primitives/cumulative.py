@@ -7,6 +7,7 @@ from tinyjax.avals import ShapedArray
 from tinyjax.core import Primitive
 from tinyjax.primitives.arithmetic import add, const, eq, mul, mul_p, ne, neg, sub
 from tinyjax.primitives.bits import bitwise_or
+from tinyjax.primitives.large import LARGE
 from tinyjax.primitives.linear import LinearOp, zeros
 from tinyjax.primitives.maths import exp, log1p
 from tinyjax.primitives.order import abs_, max_, max_p, min_p
@@ -21,6 +22,8 @@ from tinyjax.primitives.sums import accumulate
 
 class Cumulative(Primitive):
     """cum...[axis reverse] x."""
+
+    large = LARGE
 
     def __init__(self, name, ufunc):
         self.name, self.ufunc = name, ufunc

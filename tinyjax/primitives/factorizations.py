@@ -92,6 +92,8 @@ def permutation_of(pivots, size):
     """The order of rows after row i was exchanged with row pivots[i], for each i in turn."""
     *batch, k = pivots.shape
     pivots = pivots.reshape(np.prod(batch, dtype=int), k)
+    if len(pivots) <= 4:  # Python exchanges numbers sooner than NumPy columns of so few
+        return np.array([exchanged(p, size) for p in pivots.tolist()], INDEX).reshape(*batch, size)
     order = np.tile(np.arange(size, dtype=INDEX), (len(pivots), 1))
     every = np.arange(len(pivots))
     for i in range(k):
@@ -99,6 +101,14 @@ def permutation_of(pivots, size):
         order[every, pivots[:, i]] = order[:, i]
         order[:, i] = row
     return order.reshape(*batch, size)
+
+
+def exchanged(pivots, size):
+    """permutation_of one list of pivots."""
+    order = list(range(size))
+    for i, p in enumerate(pivots):
+        order[i], order[p] = order[p], order[i]
+    return order
 
 
 def rows_in_order(x, order):

@@ -3,6 +3,7 @@
 Each is a card with all its rules; below the cards stand the functions that everybody calls.
 """
 
+import math
 import operator
 
 import numpy as np
@@ -11,8 +12,12 @@ from tinyjax import dtypes
 from tinyjax.array import Array, lift
 from tinyjax.avals import ShapedArray, Value
 from tinyjax.core import Primitive, Undef, Zero, nonzero
+from tinyjax.primitives.casts import saturating_cast
+from tinyjax.primitives.large import LARGE
 from tinyjax.primitives.narrow import kind
 from tinyjax.primitives.sums import add_reduce
+
+FEW = 2048  # elements
 
 
 class LinearOp(Primitive):
@@ -52,6 +57,8 @@ class AddAny(Primitive):
 class ConvertElementType(LinearOp):
     """convert_element_type[new_dtype weak_type] x: the same numbers at another dtype."""
 
+    large = LARGE
+
     def impl(self, x, *, new_dtype, weak_type):
         if kind(new_dtype) in "iu" and dtypes.issubdtype(x.dtype, np.floating):
             return saturating_cast(x, new_dtype)
@@ -87,7 +94,12 @@ class BroadcastInDim(LinearOp):
         expanded = [1] * len(shape)
         for size, d in zip(np.shape(x), broadcast_dimensions):
             expanded[d] = size
-        return np.broadcast_to(np.reshape(x, expanded), shape)
+        x = np.reshape(x, expanded)
+        if math.prod(shape) > FEW:
+            return np.broadcast_to(x, shape)
+        out = np.empty(shape, x.dtype)  # broadcast_to takes as long as copying a few thousand
+        out[...] = x
+        return out
 
     def type(self, x, *, shape, broadcast_dimensions):
         return ShapedArray(shape, x.dtype, x.weak_type)
@@ -163,6 +175,7 @@ class Transpose(LinearOp):
 class ReduceSum(LinearOp):
     """reduce_sum[axes] x: the sum over some axes."""
 
+    large = LARGE
     printed = {"out_sharding": None}
 
     def impl(self, x, *, axes):
@@ -180,16 +193,6 @@ class ReduceSum(LinearOp):
         d = dims[0]
         axes = tuple(np.int64(a + (a >= d)) for a in axes)
         return self.bind(vals[0], axes=axes), d - sum(a < d for a in axes)
-
-
-def saturating_cast(x, new_dtype):
-    """Float to integer as XLA does it: towards zero, clamped to the range, NaN to 0."""
-    info = dtypes.iinfo(new_dtype)
-    wide = np.nan_to_num(np.trunc(np.asarray(x, np.float64)), nan=0.0, posinf=None, neginf=None)
-    low, high = float(info.min), float(info.max)
-    inside = np.clip(wide, low, np.nextafter(high + 1, 0) if info.bits == 64 else high)
-    highest = np.asarray(info.max).astype(new_dtype)
-    return np.where(wide >= high, highest, inside.astype(new_dtype)).astype(new_dtype)
 
 
 add_any_p = AddAny("add_any")

@@ -95,7 +95,12 @@ class MatrixPrimitive(Primitive):
 
     def impl(self, *arrays, **params):
         results = self.type(*[ShapedArray(a.shape, a.dtype) for a in arrays], **params)
-        outs = [np.empty(r.shape, r.dtype) for r in (results if self.multi else [results])]
+        results = results if self.multi else [results]
+        if arrays[0].ndim == self.ranks[0]:
+            values = self.one(*arrays, **params)
+            outs = list(map(as_result, values if self.multi else [values], results))
+            return outs if self.multi else outs[0]
+        outs = [np.empty(r.shape, r.dtype) for r in results]
         for place in np.ndindex(arrays[0].shape[: arrays[0].ndim - self.ranks[0]]):
             values = self.one(*[a[place] for a in arrays], **params)
             for out, value in zip(outs, values if self.multi else [values], strict=True):
@@ -107,6 +112,12 @@ class MatrixPrimitive(Primitive):
     def batch(self, axis, vals, dims, /, **params):
         outs = self.bind(*[batched_front(axis, v, d) for v, d in zip(vals, dims)], **params)
         return outs, [0] * len(outs) if self.multi else 0
+
+
+def as_result(value, aval):
+    """A value, or the one number that it consists of, as an array of a type."""
+    value = np.ascontiguousarray(value, aval.dtype)
+    return value if value.shape == aval.shape else np.full(aval.shape, value, aval.dtype)
 
 
 class Factorization(MatrixPrimitive):

@@ -19,6 +19,8 @@ from tinyjax.primitives.rules import Elementwise
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 PARITY = np.uint32(0x1BD11BDA)
 BLOCK = 1 << 14  # counters that are hashed together: they stay in the processor's cache
+FEW = 10  # counters that Python hashes one by one sooner than NumPy all of them
+WORD = 0xFFFFFFFF
 
 
 def threefry_2x32(key, high, low):
@@ -39,8 +41,25 @@ def threefry_2x32(key, high, low):
     return x, y
 
 
+def hash_one(key, high, low):
+    """The same with Python's numbers: the two words for one counter."""
+    k = [int(key[0]), int(key[1])]
+    k.append(k[0] ^ k[1] ^ int(PARITY))
+    x, y = high + k[0] & WORD, low + k[1] & WORD
+    for i in range(5):
+        for r in ROTATIONS[i % 2]:
+            x = x + y & WORD
+            y = (y << r & WORD | y >> 32 - r) ^ x
+        x = x + k[(i + 1) % 3] & WORD
+        y = y + k[(i + 2) % 3] + i + 1 & WORD
+    return x, y
+
+
 def hash_range(key, size):
     """Hash the counters 0 ... size - 1 under a key -> two words for each."""
+    if size <= FEW:
+        pairs = [hash_one(key, 0, i) for i in range(size)]
+        return np.array(pairs, np.uint32).reshape(size, 2).T
     first, second = np.empty(size, np.uint32), np.empty(size, np.uint32)
     for start in range(0, size, BLOCK):
         part = np.arange(start, min(start + BLOCK, size), dtype=np.uint64)
@@ -106,9 +125,7 @@ class RandomFoldIn(Elementwise):
         keys, numbers = np.broadcast_to(keys, shape), np.broadcast_to(numbers, shape)
         out = np.empty(shape, dtypes.key_storage)
         for place in np.ndindex(shape):
-            low = np.array([numbers[place]])
-            words = threefry_2x32(keys[place]["key"], np.zeros_like(low), low)
-            out["key"][place] = np.concatenate(words)
+            out["key"][place] = hash_one(keys[place]["key"], 0, int(numbers[place]))
         return out
 
     def check_dtypes(self, found):

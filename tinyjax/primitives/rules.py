@@ -7,6 +7,7 @@ import numpy as np
 from tinyjax import dtypes
 from tinyjax.avals import ShapedArray
 from tinyjax.core import Primitive, Undef, Zero, nonzero
+from tinyjax.primitives.large import LARGE, large_for
 from tinyjax.primitives.linear import (
     add_tangents,
     broadcast_in_dim,
@@ -51,6 +52,7 @@ class Elementwise(Primitive):
         self.name = name
         if impl:
             self.impl = impl
+        self.large = large_for(impl)
         self.partials, self.result_dtype, self.accepts = partials, dtype, accepts
         known = (*dtypes.VALID, dtypes.key_fry)
         self.takes = frozenset(d for d in known if accepts is None or kind(d) in accepts)
@@ -175,6 +177,8 @@ def transpose_terms(maps):
 
 class Reduction(Primitive):
     """Operand -> result without the reduced axes."""
+
+    large = LARGE
 
     def __init__(self, name, impl, dtype=None):
         self.name, self.reduce, self.result_dtype = name, impl, dtype

@@ -8,6 +8,7 @@ from tinyjax.avals import ShapedArray
 from tinyjax.core import Primitive, Undef, Zero, nonzero
 from tinyjax.primitives.arithmetic import const, eq, full_of, gt, lt
 from tinyjax.primitives.bits import bitwise_and
+from tinyjax.primitives.large import LARGE
 from tinyjax.primitives.linear import (
     batched_front,
     broadcast,
@@ -22,6 +23,8 @@ from tinyjax.primitives.rules import Elementwise
 
 class SelectN(Primitive):
     """select_n which *cases: at each place the case that `which` (bool or integer) names."""
+
+    large = LARGE
 
     def impl(self, which, *cases):
         if len(cases) == 1:

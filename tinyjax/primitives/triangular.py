@@ -75,8 +75,9 @@ class TriangularSolve(MatrixPrimitive):
         return np.swapaxes(substitute(a, b, not lower), -1, -2)
 
     def one(self, a, b, *, left_side, lower, transpose_a, conjugate_a, unit_diagonal):
-        settings = {"lower": lower, "trans_a": int(transpose_a), "diag": unit_diagonal}
-        return blas_solver(b.dtype)(1, a, b, side=not left_side, **settings)
+        # BLAS reads columns where NumPy has rows: it solves the transposed equation, on no copies.
+        settings = {"lower": not lower, "trans_a": int(transpose_a), "diag": unit_diagonal}
+        return blas_solver(b.dtype)(1, a.T, b.T, side=left_side, **settings).T
 
     def shapes(self, a, b, *, left_side, **params):
         if a[0] != a[1]:

@@ -13,11 +13,13 @@ from tinyjax.primitives.linear import canonicalize_axis, canonicalize_shape
 from tinyjax.random.distributions import gumbel
 from tinyjax.random.keys import typed
 from tinyjax.random.uniform import check_shape, randint, raw_bits, two_keys, uniform
+from tinyjax.transforms.replay import recorded
 from tinyjax.transforms.subprogram import subprogram
 
 # ---- permutations -------------------------------------------------------------------------------
 
 
+@recorded
 def permutation(key, x, axis=0, independent=False, *, out_sharding=None):
     """Shuffle an array along an axis, or the integers 0 ... x - 1.
 
@@ -61,6 +63,7 @@ def _shuffle(key, x, axis):
 # ---- samples ------------------------------------------------------------------------------------
 
 
+@recorded
 def choice(key, a, shape=(), replace=True, p=None, axis=0, mode=None):
     """Draw elements of an array, or of the integers 0 ... a - 1.
 
@@ -141,6 +144,7 @@ def weighted_indices(key, shape, draws, n, replace, p, mode):
 # ---- categories ---------------------------------------------------------------------------------
 
 
+@recorded
 def categorical(key, logits, axis=-1, shape=None, replace=True, mode=None, *, out_sharding=None):
     """Draw categories whose logarithmic probabilities, up to a constant, are given.
 

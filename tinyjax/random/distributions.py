@@ -17,6 +17,7 @@ from tinyjax.random.uniform import (
     raw_bits,
     two_keys,
 )
+from tinyjax.transforms.replay import recorded
 
 SAMPLER_ARGS = """
 
@@ -48,6 +49,7 @@ def sampler(name, function):
 # ---- normal -------------------------------------------------------------------------------------
 
 
+@recorded
 def normal(key, shape=(), dtype=None, *, out_sharding=None):
     """Normal numbers, of mean 0 and variance 1.
 
@@ -88,6 +90,7 @@ def _normal_real(key, shape, dtype):
     return lax.mul(np.asarray(math.sqrt(2), dtype), lax.erf_inv(u))
 
 
+@recorded
 def truncated_normal(key, lower, upper, shape=None, dtype=None, *, out_sharding=None):
     """Normal numbers of which only those between two bounds are kept.
 
@@ -129,6 +132,7 @@ def _truncated_normal(key, lower, upper, shape, dtype):
 # ---- yes or no ----------------------------------------------------------------------------------
 
 
+@recorded
 def bernoulli(key, p=0.5, shape=None, mode="low", *, out_sharding=None):
     """Booleans that are True with probability p.
 
@@ -167,6 +171,7 @@ def _bernoulli(key, p, shape, mode):
     return u2 * 2 ** -dtypes.finfo(p.dtype).nmant < p - u1
 
 
+@recorded
 def rademacher(key, shape=(), dtype=None, *, out_sharding=None):
     """Numbers that are 1 or -1, equally often.
 
@@ -225,6 +230,7 @@ logistic = sampler("logistic", _logistic)
 cauchy = sampler("cauchy", _cauchy)
 
 
+@recorded
 def gumbel(key, shape=(), dtype=None, mode=None, *, out_sharding=None):
     """Gumbel-distributed numbers: the maximum of many; with them a maximum becomes a choice.
 

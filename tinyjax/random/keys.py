@@ -22,6 +22,7 @@ from tinyjax.primitives.random_bits import (
     random_unwrap_p,
     wrap,
 )
+from tinyjax.transforms.replay import recorded
 
 IMPLEMENTATION = "threefry2x32"
 
@@ -161,6 +162,7 @@ def PRNGKey(seed, *, impl=None):
     return like(True, seeded("PRNGKey", seed))
 
 
+@recorded
 def split(key, num=2):
     """Make new keys of a key, which must not be used again.
 
@@ -178,6 +180,7 @@ def split(key, num=2):
     return like(wrapped, random_split_p.bind(key, shape=shape))
 
 
+@recorded
 def fold_in(key, data):
     """Make a new key of a key and an integer, for example the number of a step.
 

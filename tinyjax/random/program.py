@@ -1,12 +1,12 @@
-"""Samplers as programs: large samples are worth compiling, small ones are not."""
+"""Samplers as programs: large samples are worth compiling, small ones are recorded."""
 
 import functools
 import math
 
+from tinyjax.primitives.large import LARGE
 from tinyjax.transforms.jit import jit
+from tinyjax.transforms.replay import recorded
 from tinyjax.transforms.subprogram import in_program
-
-LARGE = 1 << 17  # elements
 
 
 def program(*static):
@@ -17,12 +17,12 @@ def program(*static):
     """
 
     def decorate(fun):
-        jitted = jit(fun, static_argnames=static)
+        jitted, eager = jit(fun, static_argnames=static), recorded(fun)
 
         @functools.wraps(fun)
         def wrapper(*args, **kwargs):
             large = math.prod(kwargs.get("shape") or ()) >= LARGE
-            return (jitted if large or in_program() else fun)(*args, **kwargs)
+            return (jitted if large or in_program() else eager)(*args, **kwargs)
 
         return wrapper
 

@@ -14,6 +14,7 @@ from tinyjax.primitives.linear import (
 from tinyjax.primitives.random_bits import random_bits_p, random_split_p
 from tinyjax.random.keys import typed
 from tinyjax.random.program import program
+from tinyjax.transforms.replay import recorded
 from tinyjax.transforms.subprogram import in_program
 
 WIDE = np.dtype(np.float64)
@@ -92,6 +93,7 @@ def three_keys(key):
 # ---- bits ---------------------------------------------------------------------------------------
 
 
+@recorded
 def bits(key, shape=(), dtype=None, *, out_sharding=None):
     """Unsigned integers of which every bit is random.
 
@@ -119,6 +121,7 @@ def bits(key, shape=(), dtype=None, *, out_sharding=None):
 # ---- floats -------------------------------------------------------------------------------------
 
 
+@recorded
 def uniform(key, shape=(), dtype=None, minval=0.0, maxval=1.0, *, out_sharding=None):
     """Uniform numbers of the interval [minval, maxval).
 
@@ -221,6 +224,7 @@ def no_bits(x):
 # ---- integers -----------------------------------------------------------------------------------
 
 
+@recorded
 def randint(key, shape, minval, maxval, dtype=None, *, out_sharding=None):
     """Uniform integers from minval up to, but not including, maxval.
 

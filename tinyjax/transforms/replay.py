@@ -24,14 +24,15 @@ from tinyjax.array import Array
 from tinyjax.compiler import compile_jaxpr
 from tinyjax.compiler.passes import Inliner, called, drop_dead
 from tinyjax.config import current_flags
-from tinyjax.core import EVAL, JaxprEqn, Literal, Var, current_trace
+from tinyjax.core import EVAL, JaxprEqn, Literal, StageTrace, Var, active, current_trace
 from tinyjax.primitives.large import LARGE
+from tinyjax.transforms import eager as _eager  # noqa: F401 (large operations are compiled)
 from tinyjax.transforms.flat import FlatFun, fun_name
-from tinyjax.transforms.stage import stage
 from tinyjax.tree_util import tree_structure, tree_unflatten
 from tinyjax.util import restore, silence
 
 REPEATS = 8  # calls of one kind after which a recording, which takes as long as these, pays off
+KEPT = 1024  # elements of an array that depends on no operand, and so is computed only once
 MOST = 512  # kinds of calls of one function that are counted
 
 # ---- what a recording depends on ----------------------------------------------------------------
@@ -107,6 +108,22 @@ def numpy_function(eqn):
     return functools.partial(prim.impl, **params) if params else prim.impl
 
 
+def small(eqn):
+    """Whether the results of an equation may be kept."""
+    return all(v.aval.size <= KEPT for v in eqn.outvars)
+
+
+def once(eqn, known):
+    """The results of an equation between known values, as a list."""
+    before = silence()
+    try:
+        values = [v.val if isinstance(v, Literal) else known[v] for v in eqn.invars]
+        outs = numpy_function(eqn)(*values)
+    finally:
+        restore(before)
+    return outs if eqn.primitive.multi else [outs]
+
+
 def through_arrays(eqn, *arrays):
     """An equation that holds programs works on Arrays."""
     args = [Array(x, v.aval.weak_type) for x, v in zip(arrays, eqn.invars)]
@@ -114,11 +131,26 @@ def through_arrays(eqn, *arrays):
     return [x.npy for x in outs] if eqn.primitive.multi else outs.npy
 
 
-def player(jaxpr, name):
-    """A function that runs a program on Arrays, equation by equation."""
+def worth_compiling(eqn):
+    """Whether an equation is large enough for a kernel."""
+    return any(v.aval.size >= eqn.primitive.large for v in (*eqn.invars, *eqn.outvars))
+
+
+def program(jaxpr, name, large):
+    """What runs a jaxpr on Arrays: kernels if arrays are large and kernels faster, or a player."""
     flat = Flat()
-    env = dict(zip(jaxpr.invars, jaxpr.invars, strict=True))
-    outvars = flat.inline(jaxpr, env, None)
+    outvars = flat.inline(jaxpr, dict(zip(jaxpr.invars, jaxpr.invars, strict=True)), None)
+    if any(map(worth_compiling, flat.eqns)):
+        if large:
+            return compile_jaxpr(jaxpr, name)
+        raise Unrepeatable  # its first calls compiled the large operations one by one
+    if any(eqn.effectful for eqn in flat.eqns):
+        raise Unrepeatable
+    return player(jaxpr, flat, outvars, name)
+
+
+def player(jaxpr, flat, outvars, name):
+    """A function that runs a program on Arrays, equation by equation."""
     space, names, lines = {}, {}, []
 
     def name_of(atom):
@@ -133,8 +165,9 @@ def player(jaxpr, name):
 
     inputs = "".join(f"{name_of(v)}, " for v in jaxpr.invars)
     for k, eqn in enumerate(drop_dead(flat.eqns, outvars)):
-        if eqn.effectful or any(v.aval.size >= LARGE for v in eqn.outvars):
-            raise Unrepeatable
+        if all(isinstance(v, Literal) or v in flat.consts for v in eqn.invars) and small(eqn):
+            flat.consts.update(zip(eqn.outvars, once(eqn, flat.consts), strict=True))
+            continue
         function = f"{eqn.primitive.name}_{k}".replace("-", "_")
         space[function] = numpy_function(eqn)
         operands = ", ".join(map(name_of, eqn.invars))
@@ -157,6 +190,11 @@ LEAF = tree_structure(0)
 NEVER = -(1 << 60)  # so many calls to go before the recording of what cannot be recorded
 
 
+class RecordingTrace(StageTrace):
+    """Traces an eager call: whatever asks whether a program is being traced does as it did when the
+    call just ran."""
+
+
 class Recording:
     """A function recorded for one kind of call: from its Arrays to its result."""
 
@@ -168,10 +206,13 @@ class Recording:
 
         name = fun_name(fun)
         flat = FlatFun(on_arrays, tree_structure(tuple(arrays)), name)
-        jaxpr, captured = stage(flat, [x.aval for x in arrays], name)
+        trace = RecordingTrace(name)
+        with active(trace, final=True):
+            outs = flat(*[trace.new_input(x.aval) for x in arrays])
+        jaxpr, captured = trace.finish(outs)
         if captured:
             raise Unrepeatable
-        self.play = compile_jaxpr(jaxpr, name) if large else player(jaxpr, name)
+        self.play = program(jaxpr, name, large)
         self.single, self.tree = flat.out_tree == LEAF, flat.out_tree
 
     def __call__(self, arrays):

@@ -4,7 +4,7 @@ import functools
 
 from tinyjax.core import EVAL, StageTrace, current_trace
 from tinyjax.transforms.jit import jit
-from tinyjax.transforms.replay import recorded
+from tinyjax.transforms.replay import RecordingTrace, recorded
 
 
 def subprogram(fun=None, *, static_argnames=()):
@@ -25,10 +25,10 @@ def subprogram(fun=None, *, static_argnames=()):
 
 
 def in_program():
-    """Whether a program is being recorded, at any depth."""
+    """Whether a program is being traced, at any depth. (An eager call that is recorded is none.)"""
     trace = current_trace()
     while trace is not EVAL:
-        if isinstance(trace, StageTrace):
+        if isinstance(trace, StageTrace) and not isinstance(trace, RecordingTrace):
             return True
         trace = trace.parent
     return False
