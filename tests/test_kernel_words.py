@@ -1,12 +1,13 @@
 """The kernel language: loops and indexing, and every word against the oracle and in Python."""
 
 import jax
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from jax import lax
 from kernels import DTYPES, INTEGERS, elementwise, kernel, run, values
 
-from tinyjax.compiler import signature
+from tinyjax.compiler import native, signature, target, vector_library
 from tinyjax.compiler.backend import KernelError, compile_kernel, run_source_in_python
 from tinyjax.compiler.intrinsics import INTRINSICS
 from tinyjax.compiler.intrinsics_py import WORDS
@@ -349,3 +350,40 @@ def test_products_and_sums_fuse_as_the_oracles_do():
     }.items():
         got = run(elementwise(expression, "f32", "f32", "f32", "f32"), x, y, z, np.empty_like(x))
         np.testing.assert_array_equal(got, jax.jit(oracle)(x, y, z), expression)
+
+
+# ---- what LLVM is told --------------------------------------------------------------------------
+
+
+def lowered(expression):
+    """The LLVM IR that LLVM gets for an elementwise kernel on float32 numbers."""
+    source, codes = elementwise(expression, "f32", "f32")
+    ir, _ = target.lower_to_ir("k", source, signature.parse(codes))
+    return vector_library.with_vector_versions(ir)
+
+
+def many_sines(x):
+    return "sin(" * vector_library.MANY + x + ")" * vector_library.MANY
+
+
+def test_loops_that_call_the_library_run_one_vector_at_a_time():
+    assert "llvm.loop" not in lowered("exp(x[i])")
+    once = lowered("sin(x[i]) + sin(x[i])")
+    assert "interleave.count" in once and "predicate.enable" not in once
+    assert ("predicate.enable" in lowered(many_sines("x[i]"))) == (native.register_bits() == 512)
+
+
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 50])
+def test_the_rest_of_a_loop_of_many_calls(n):
+    x = np.linspace(0, 2, n, dtype=np.float32)
+    guarded = np.full(n + 20, 5, np.float32)
+    run(elementwise(many_sines("x[i]"), "f32", "f32"), x, guarded[:n])
+    want = x.astype(np.float64)
+    for _ in range(vector_library.MANY):
+        want = np.sin(want)
+    np.testing.assert_allclose(guarded[:n], want, rtol=1e-5)
+    assert (guarded[n:] == 5).all()  # nothing is written beyond the end
+
+
+def test_llvm_knows_the_options_that_it_is_given():
+    assert llvm.llvm_version_info[0] in native.KNOWN

@@ -75,7 +75,7 @@ def with_vector_versions(kernel_ir: str) -> str:
     called = used(kernel_ir)
     if not called:
         return kernel_ir
-    kernel_ir = _without_interleaved_calls(kernel_ir)
+    kernel_ir = _with_hints(kernel_ir)
     # Vectors that live across a call are saved on the stack: fast only where that is aligned.
     kernel_ir = kernel_ir.replace(" noinline", ' noinline "stackrealign"')
     lines = []
@@ -105,10 +105,18 @@ def with_vector_versions(kernel_ir: str) -> str:
     return "\n".join([kernel_ir, *lines, ""])
 
 
-def _without_interleaved_calls(kernel_ir: str) -> str:
-    """Mark the loops that call library functions: several calls in flight only spill registers.
+ONCE = '!{!"llvm.loop.interleave.count", i32 1}'
+MASKED = '!{!"llvm.loop.vectorize.predicate.enable", i1 true}'
+MANY = 12  # calls
 
-    A loop is known by its branch back to a label above; what lies between is its body.
+
+def _with_hints(kernel_ir: str) -> str:
+    """Tell LLVM how to vectorise the loops that call library functions.
+
+    One vector at a time: several calls in flight only spill registers.  Where there are many, and
+    the processor has masks, these do for the rest of the elements what would else be two more
+    loops of the same length.  A loop is known by its branch back to a label above; what lies
+    between is its body.
     """
     lines: list[str] = []
     labels: dict[str, int] = {}
@@ -119,13 +127,14 @@ def _without_interleaved_calls(kernel_ir: str) -> str:
             labels[label[1]] = len(lines)
         elif line.lstrip().startswith("br "):
             back = [t for t in re.findall(r'label %"?([\w.$<>]+)"?', line) if t in labels]
-            if back and any(map(_SYMBOL.search, lines[labels[back[0]] :])):
+            calls = len(_SYMBOL.findall("\n".join(lines[labels[back[0]] :]))) if back else 0
+            if calls:
                 number = 9001 + len(loops)
-                loops.append(f"!{number} = distinct !{{!{number}, !9000}}")
+                wishes = f"{ONCE}, {MASKED}" if calls >= MANY and register_bits() == 512 else ONCE
+                loops.append(f"!{number} = distinct !{{!{number}, {wishes}}}")
                 line += f", !llvm.loop !{number}"
         lines.append(line)
-    once = '!9000 = !{!"llvm.loop.interleave.count", i32 1}'
-    return "\n".join([*lines, *loops, once])
+    return "\n".join([*lines, *loops])
 
 
 # ---- the library's side -------------------------------------------------------------------------
