@@ -122,6 +122,13 @@ def _minimum(x: Num, y: Num) -> Num:
     return x.call("llvm.minimum", y) if is_float(x.code) else where(x < y, x, y)
 
 
+def _whichever_zero(x: Num) -> Num:
+    """The result of a step where +0 and -0 are equal: telling them apart takes as long again."""
+    if is_float(x.code):
+        x.value.fastmath.add("nsz")
+    return x
+
+
 FREE_ORDER = (
     "reassoc",
     "nsz",
@@ -132,8 +139,8 @@ define("maximum", 2, ordered, _maximum)
 define("minimum", 2, ordered, _minimum)
 define("acc", 2, number, lambda s, v: s.binary(v, "fadd", "add", flags=FREE_ORDER))
 define("accmul", 2, number, lambda s, v: s.binary(v, "fmul", "mul", flags=FREE_ORDER))
-define("accmax", 2, ordered, _maximum)
-define("accmin", 2, ordered, _minimum)
+define("accmax", 2, ordered, lambda s, v: _whichever_zero(_maximum(s, v)))
+define("accmin", 2, ordered, lambda s, v: _whichever_zero(_minimum(s, v)))
 define("muladd", 3, number, lambda x, y, z: x.muladd(y, z) if is_float(x.code) else x * y + z)
 
 # ---- numbers and bits ---------------------------------------------------------------------------

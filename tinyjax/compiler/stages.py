@@ -65,7 +65,8 @@ def work(items):
     for item in items:
         if type(item) is Nest:
             dear = sum(eqn.primitive.name in COSTLY for eqn in item.eqns)
-            each = 0.3 + 0.05 * len(item.eqns) + 0.7 * dear
+            memory = 0.08 if item.mode in ("full", "cols") else 0.3  # writing is what takes long
+            each = memory + 0.05 * len(item.eqns) + 0.7 * dear
             total += math.prod(item.shape) * each / 1000
     return total
 
