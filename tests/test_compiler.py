@@ -1,5 +1,6 @@
 """The compiler: what it computes, in how many kernels, as which text, in which memory."""
 
+import math
 import os
 import re
 import subprocess
@@ -795,6 +796,40 @@ def test_one_kernel_serves_one_call_and_calls_in_parts(seed, monkeypatch):
     driver = parts.plan()
     steps = [stage.steps or 1 for kernel in driver.kernels for stage in kernel.stages]
     assert ("in_parts" in driver.source()) == (max(steps, default=1) > 1)
+
+
+@pytest.mark.parametrize(
+    "shape", [(3_000_000,), (3000, 1000), (300_000, 10), (20, 150_000)], ids=str
+)
+def test_threads_share_reductions_and_results_stay_the_same(shape, monkeypatch):
+    """A block is a block, however many threads there are: results agree bit by bit."""
+
+    def f(op, x):
+        axes, last = tuple(range(x.ndim)), x.ndim - 1
+        y = op.mul(x, x)
+        whole = [op.reduce_sum(y, axes), op.reduce_max(x, axes), op.reduce_min(y, axes)]
+        return [
+            *whole,
+            op.reduce_sum(y, (0,)),
+            op.reduce_max(x, (0,)),
+            op.argmax(x, last, np.int32),
+        ]
+
+    x = np.random.default_rng(3).random(shape, F)
+    lowered = tinyjax.jit(lambda x: f(lax, x)).lower(x)
+    results = []
+    for count in (1, 2):
+        monkeypatch.setattr(stages, "planned", lambda count=count: count)
+        run = executable.Executable(lowered.program.jaxpr, "reductions")
+        results.append(run([tinyjax.numpy.asarray(x)]))
+        assert ("in_parts" in run.plan().source()) == (count == 2)
+    for one, two in zip(*results, strict=True):
+        np.testing.assert_array_equal(np.asarray(one), np.asarray(two))
+    wide = x.astype(np.float64) ** 2
+    np.testing.assert_allclose(np.asarray(results[0][0]), math.fsum(wide.ravel()), rtol=2e-7)
+    np.testing.assert_allclose(np.asarray(results[0][3]), wide.sum(0), rtol=1e-6)
+    for got, want in zip(results[0], f(jax.lax, x), strict=True):
+        np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=1e-4)
 
 
 # ---- when things go wrong -----------------------------------------------------------------------
