@@ -67,7 +67,7 @@ class Function:
     pairs: Callable | None = None  # points of a function with two arguments
     absolute: float = 0.0  # errors count in ulp of at least this number
     params: tuple = ()
-    limits: tuple = (2.5, 2.5)  # the largest errors of kernels in float32 and float64
+    limits: tuple = (3, 3)  # the largest errors of kernels in float32 and float64
     subnormal: bool = True  # whether results below the smallest normal number count
 
     def limit(self, form):

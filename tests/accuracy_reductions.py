@@ -33,15 +33,19 @@ def normal(rng, shape):
     return rng.standard_normal(shape, np.float32)
 
 
+def alike(rng, shape):
+    """Nearly equal ones: their rounding errors do not cancel."""
+    return rng.random(shape, np.float32) * np.float32(0.01) + np.float32(1000.0)
+
+
 def alternating(rng, shape):
-    """Large numbers that cancel but for the hundredth part."""
-    x = rng.random(shape, np.float32) * np.float32(0.01) + np.float32(1000.0)
-    flat = x.reshape(-1)
-    flat[1::2] *= -1
-    return x
+    """Large numbers that cancel along every axis."""
+    x = alike(rng, shape)
+    odd = sum(np.ogrid[tuple(map(slice, shape))]) % 2
+    return np.where(odd, -x, x)
 
 
-NUMBERS = {f.__name__: f for f in (positive, normal, alternating)}
+NUMBERS = {f.__name__: f for f in (positive, normal, alike, alternating)}
 
 # ---- reductions ----------------------------------------------------------------------------------
 
@@ -56,7 +60,7 @@ class Reduction:
     exact: Callable  # of x in double precision, axis
     scale: Callable  # the same
     naive: Callable  # of float32 x, axis
-    numbers: tuple = ("positive", "normal", "alternating")
+    numbers: tuple = ("positive", "normal")
     prepare: Callable = lambda x: x
     ways: tuple = tuple(SHAPES)
 
@@ -101,26 +105,27 @@ def of_all(x, axis):
 
 REDUCTIONS = [
     Reduction("sum", lambda jnp, x, axis: jnp.sum(x, axis), total,
-              lambda x, axis: total(np.abs(x), axis), running),
+              lambda x, axis: total(np.abs(x), axis), running, numbers=tuple(NUMBERS)),
     Reduction("mean", lambda jnp, x, axis: jnp.mean(x, axis), np.mean,
               lambda x, axis: np.mean(np.abs(x), axis),
               lambda x, axis: running(x, axis) / np.float32(length(x, axis))),
     Reduction("var", lambda jnp, x, axis: jnp.var(x, axis), np.var, np.var,
               lambda x, axis: running(centred_squares(x, axis), axis)
-              / np.float32(length(x, axis)), numbers=("positive", "normal")),
+              / np.float32(length(x, axis))),
     Reduction("sum of products", lambda jnp, x, axis: jnp.sum(x * x[::-1], axis),
               lambda x, axis: total(x * x[::-1], axis),
               lambda x, axis: total(np.abs(x * x[::-1]), axis),
-              lambda x, axis: running(x * x[::-1], axis)),
+              lambda x, axis: running(x * x[::-1], axis), numbers=tuple(NUMBERS)),
     Reduction("dot", lambda jnp, x, axis: jnp.dot(x, x[::-1]), lambda x, axis: np.dot(x, x[::-1]),
               lambda x, axis: np.dot(np.abs(x), np.abs(x[::-1])),
-              lambda x, axis: running(x * x[::-1], axis), ways=("full",)),
+              lambda x, axis: running(x * x[::-1], axis), ways=("full",),
+              numbers=tuple(NUMBERS)),
     Reduction("cumsum", lambda jnp, x, axis: jnp.cumsum(x, axis), of_all,
               lambda x, axis: of_all(np.abs(x), axis),
               lambda x, axis: np.cumsum(x, axis, dtype=np.float32)),
     Reduction("logsumexp", logsumexp, log_of_total,
               lambda x, axis: np.maximum(np.abs(log_of_total(x, axis)), 1.0),
-              lambda x, axis: np.log(running(np.exp(x), axis)), numbers=("positive", "normal")),
+              lambda x, axis: np.log(running(np.exp(x), axis))),
     Reduction("prod", lambda jnp, x, axis: jnp.prod(x, axis), np.prod, np.prod,
               lambda x, axis: np.take(np.cumprod(x, axis), -1, axis), numbers=("normal",),
               prepare=lambda x: np.exp(x * np.float32(1e-4))),
@@ -156,22 +161,22 @@ PAGE = """## Reductions
 
 The largest relative error of reductions of ten million float32 numbers: of all of them, of columns
 and of rows of a million. It is relative to the same sum of absolute values, else to the result.
-"Positive" numbers are uniform between 0 and 1, "normal" ones have both signs, "alternating" ones
-are near 1000 and -1000 in turn. "Loop" is a float32 loop that takes one element after another. A
-compiled kernel adds up blocks in single precision and the blocks in double precision, and the
-tests allow it {limit:g}.
+"Positive" numbers are uniform between 0 and 1, "normal" ones have both signs, "alike" ones are
+between 1000 and 1000.01, "alternating" ones have these sizes and a sign that changes from each to
+the next. "Loop" is a float32 loop that takes one element after another. A
+compiled kernel, which eager mode takes, too, for so many, adds up blocks in single precision and
+the blocks in double precision. The tests allow it {limit:g}.
 
-| reduction | numbers | kernel | eager | JAX | loop |
-|---|---|--:|--:|--:|--:|
+| reduction | numbers | kernel | JAX | loop |
+|---|---|--:|--:|--:|
 """
 
 
 def measured(reduction, kind, way):
-    """The errors of a kernel, of eager mode, of JAX and of the loop."""
+    """The errors of a kernel, of JAX and of the loop."""
     x, axis = operand(reduction, kind, way), AXES[way]
     results = (
         tinyjax.jit(lambda x: reduction.program(tinyjax.numpy, x, axis))(x),
-        reduction.program(tinyjax.numpy, tinyjax.numpy.asarray(x), axis),
         jax.jit(lambda x: reduction.program(jax.numpy, x, axis))(x),
         reduction.naive(x, axis),
     )
