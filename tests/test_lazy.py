@@ -164,6 +164,20 @@ def test_every_file_can_be_the_first_to_be_loaded():
     assert (done.stdout, done.returncode) == ("", 0)
 
 
+def test_methods_are_loaded_when_they_are_first_used_and_look_like_any_other():
+    code = (
+        "import sys, pydoc, tinyjax as jax\n"
+        "loaded = lambda: 'tinyjax.numpy.linear' in sys.modules\n"
+        "x = jax.numpy.arange(3.0)\n"
+        "print('__matmul__' in dir(x), 'dot' in dir(jax.Array), loaded(), x @ x, loaded())\n"
+        "print(x.dot(x), jax.Array.dot is jax.numpy.dot, jax.Array.argmax.__name__, 7 // (x + 1))\n"
+        "text = pydoc.plain(pydoc.render_doc(jax.Array))\n"
+        "print(all(name in text for name in ('argmax', 'mT', 'flatten')))"
+    )
+    said = "True True False 5.0 True 5.0 True argmax [7. 3. 2.] True"
+    assert run(code).split() == said.split()
+
+
 # ---- the block ----------------------------------------------------------------------------------
 
 

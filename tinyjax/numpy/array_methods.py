@@ -3,28 +3,13 @@
 import numpy as np
 
 from tinyjax import dtypes, lax
+from tinyjax import numpy as jnp
 from tinyjax.array import Array, lift
 from tinyjax.avals import Value
 from tinyjax.core import EVAL, current_trace
-from tinyjax.numpy import (
-    comparisons,
-    creation,
-    division,
-    joining,
-    linear,
-    matrices,
-    reductions,
-    searching,
-    shaping,
-    sorting,
-    statistics,
-    ufuncs,
-)
+from tinyjax.numpy import comparisons, ufuncs
 from tinyjax.numpy.at import IndexUpdate
-from tinyjax.numpy.casting import astype
-from tinyjax.numpy.gather import take
 from tinyjax.numpy.indexing import take_index
-from tinyjax.numpy.rounding import round
 from tinyjax.putting import device_put
 
 # ---- operators ----------------------------------------------------------------------------------
@@ -78,16 +63,18 @@ OPERATORS = {
     "sub": (ufuncs.subtract, "-"),
     "mul": (ufuncs.multiply, "*"),
     "truediv": (ufuncs.true_divide, "/"),
-    "floordiv": (division.floor_divide, "//"),
-    "mod": (division.remainder, "%"),
-    "divmod": (division.divmod, "divmod"),
     "pow": (ufuncs.power, "**"),
-    "matmul": (linear.matmul, "@"),
     "and": (comparisons.bitwise_and, "&"),
     "or": (comparisons.bitwise_or, "|"),
     "xor": (comparisons.bitwise_xor, "^"),
     "lshift": (comparisons.left_shift, "<<"),
     "rshift": (comparisons.right_shift, ">>"),
+}
+LATE_OPERATORS = {  # their files are loaded when they are first used
+    "floordiv": ("floor_divide", "//"),
+    "mod": ("remainder", "%"),
+    "divmod": ("divmod", "divmod"),
+    "matmul": ("matmul", "@"),
 }
 COMPARISONS = {
     "eq": (comparisons.equal, "=="),
@@ -109,7 +96,7 @@ POWER, REFLECTED_POWER = binary(ufuncs.power, "**")
 
 def to_round(self, ndigits=None):
     """round(x) gives integers, round(x, n) floats."""
-    out = round(self, decimals=ndigits or 0)
+    out = jnp.round(self, decimals=ndigits or 0)
     return out.astype(int) if ndigits is None else out
 
 
@@ -168,7 +155,7 @@ def contains(self, other):
         raise ValueError(
             f"Array.__contains__: query value must be a scalar, got query.shape={query.shape}"
         )
-    return bool(reductions.any(self == query))
+    return bool(jnp.any(self == query))
 
 
 # ---- methods that are not just functions --------------------------------------------------------
@@ -176,19 +163,19 @@ def contains(self, other):
 
 def reshape_method(self, *args, order="C"):
     """x.reshape(2, 3) or x.reshape((2, 3)); see jnp.reshape."""
-    return shaping.reshape(self, args[0] if len(args) == 1 else args, order)
+    return jnp.reshape(self, args[0] if len(args) == 1 else args, order)
 
 
 def transpose_method(self, *args):
     """x.transpose(1, 0) or x.transpose((1, 0)); see jnp.transpose."""
     if not args:
-        return shaping.transpose(self)
-    return shaping.transpose(self, args[0] if np.ndim(args[0]) or args[0] is None else args)
+        return jnp.transpose(self)
+    return jnp.transpose(self, args[0] if np.ndim(args[0]) or args[0] is None else args)
 
 
 def compress_method(self, condition, axis=None, *, out=None, size=None, fill_value=0):
     """See jnp.compress."""
-    return searching.compress(condition, self, axis, out=out, size=size, fill_value=fill_value)
+    return jnp.compress(condition, self, axis, out=out, size=size, fill_value=fill_value)
 
 
 def to_device(self, device, *, stream=None):
@@ -238,7 +225,7 @@ def byteswap(self):
     if self.dtype.kind == "c":
         return lax.complex(byteswap(self.real), byteswap(self.imag))
     if self.dtype.itemsize == 1:
-        return creation.copy(self)
+        return jnp.copy(self)
     swapped = lax.rev(lax.bitcast_convert_type(self, np.uint8), [self.ndim])
     return lax.bitcast_convert_type(swapped, self.dtype)
 
@@ -250,52 +237,32 @@ def flat(self):
     )
 
 
+# Functions of jnp that are methods, too. Their files are loaded when they are first used.
+AS_IN_JNP = """
+    all any argmax argmin argpartition argsort astype choose clip conj conjugate copy cumprod cumsum
+    diagonal dot max mean min nonzero prod ptp ravel repeat round searchsorted sort squeeze std sum
+    swapaxes take trace var"""
+LATE_METHODS = {name: name for name in AS_IN_JNP.split()} | {"flatten": "ravel"}
+LATE_PROPERTIES = {"T": "transpose", "mT": "matrix_transpose"}
 METHODS = {
-    "all": reductions.all,
-    "any": reductions.any,
-    "argmax": searching.argmax,
-    "argmin": searching.argmin,
-    "argpartition": sorting.argpartition,
-    "argsort": sorting.argsort,
-    "astype": astype,
     "byteswap": byteswap,
-    "choose": searching.choose,
-    "clip": searching.clip,
     "compress": compress_method,
-    "conj": ufuncs.conj,
-    "conjugate": ufuncs.conjugate,
-    "copy": creation.copy,
-    "cumprod": reductions.cumprod,
-    "cumsum": reductions.cumsum,
-    "diagonal": matrices.diagonal,
-    "dot": linear.dot,
-    "flatten": shaping.ravel,
-    "max": reductions.max,
-    "mean": reductions.mean,
-    "min": reductions.min,
-    "nonzero": searching.nonzero,
-    "prod": reductions.prod,
-    "ptp": statistics.ptp,
-    "ravel": shaping.ravel,
-    "repeat": joining.repeat,
     "reshape": reshape_method,
-    "round": round,
-    "searchsorted": searching.searchsorted,
-    "sort": sorting.sort,
-    "squeeze": shaping.squeeze,
-    "std": statistics.std,
-    "sum": reductions.sum,
-    "swapaxes": shaping.swapaxes,
-    "take": take,
     "to_device": to_device,
-    "trace": matrices.trace,
     "transpose": transpose_method,
-    "var": statistics.var,
     "view": view,
+    "__pow__": to_power,
+    "__neg__": ufuncs.negative,
+    "__pos__": ufuncs.positive,
+    "__abs__": ufuncs.absolute,
+    "__invert__": comparisons.invert,
+    "__round__": to_round,
+    "__getitem__": get_item,
+    "__len__": length,
+    "__iter__": iterate,
+    "__contains__": contains,
 }
 PROPERTIES = {
-    "T": shaping.transpose,
-    "mT": shaping.matrix_transpose,
     "real": ufuncs.real,
     "imag": ufuncs.imag,
     "at": IndexUpdate,
@@ -307,6 +274,19 @@ PROPERTIES = {
 # ---- installation -------------------------------------------------------------------------------
 
 
+class Late:
+    """An attribute of Value that is made when it is first asked for, and then takes this place."""
+
+    def __init__(self, name, make):
+        self.name, self.make = name, make
+        setattr(Value, name, self)
+
+    def __get__(self, x, cls=None):
+        made = self.make()
+        setattr(Value, self.name, made)
+        return made.__get__(x, cls)
+
+
 def install():
     """Give Value, and with it Array and Tracer, its operators, methods and properties."""
     for name, (function, symbol) in OPERATORS.items():
@@ -315,22 +295,22 @@ def install():
         setattr(Value, f"__r{name}__", reflected)
     for name, (function, symbol) in COMPARISONS.items():
         setattr(Value, f"__{name}__", binary(function, symbol)[0])
-    special = {
-        "__pow__": to_power,
-        "__neg__": ufuncs.negative,
-        "__pos__": ufuncs.positive,
-        "__abs__": ufuncs.absolute,
-        "__invert__": comparisons.invert,
-        "__round__": to_round,
-        "__getitem__": get_item,
-        "__len__": length,
-        "__iter__": iterate,
-        "__contains__": contains,
-    }
-    for name, function in (special | METHODS).items():
+    for name, function in METHODS.items():
         setattr(Value, name, function)
     for name, function in PROPERTIES.items():
         setattr(Value, name, property(function))
 
 
+def install_late():
+    """Promise Value what takes files that not every program needs."""
+    for name, (wanted, symbol) in LATE_OPERATORS.items():
+        Late(f"__{name}__", lambda w=wanted, s=symbol: binary(getattr(jnp, w), s)[0])
+        Late(f"__r{name}__", lambda w=wanted, s=symbol: binary(getattr(jnp, w), s)[1])
+    for name, wanted in LATE_METHODS.items():
+        Late(name, lambda w=wanted: getattr(jnp, w))
+    for name, wanted in LATE_PROPERTIES.items():
+        Late(name, lambda w=wanted: property(getattr(jnp, w)))
+
+
 install()
+install_late()
