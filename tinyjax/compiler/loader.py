@@ -32,7 +32,7 @@ def find(symbol: str) -> int | None:
             function = getattr(_process(), symbol)
         except AttributeError:
             return None
-        _published[symbol] = ctypes.cast(function, ctypes.c_void_p).value
+        _published[symbol] = ctypes.cast(function, ctypes.c_void_p).value or 0
     return _published[symbol]
 
 
