@@ -29,7 +29,7 @@ IN_FLIGHT = 32  # programs that wait for their turn; the next caller waits, too
 # ---- arrays that are not ready -------------------------------------------------------------------
 
 
-VALUE = Array.npy  # the slot itself, which PendingArray hides
+VALUE = vars(Array)["npy"]  # the slot itself, which PendingArray hides
 
 
 class PendingArray(Array):
