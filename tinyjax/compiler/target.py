@@ -1,14 +1,15 @@
-"""Kernel source -> LLVM IR with Numba as the front end.  The one file that leans on Numba's
-internals.
+"""Kernel source -> LLVM IR with Numba as the front end.  Only the files named ``target*`` lean on
+Numba's internals.
 
-Numba turns the function's bytecode into its own IR, infers types and lowers to LLVM IR.  Three
+Numba turns the function's bytecode into its own IR, infers types and lowers to LLVM IR.  Four
 things are ours:
 
-* ``Buffer``, the type of an array argument: data pointer and lengths only, so no reference
-  counts, no bounds or wrap-around tests, and LLVM sees through every index;
+* ``Buffer``, the type of an array argument: data pointer and lengths only (``target_types``), and
+  what its elements and loops over ranges become (``target_lowering``);
 * the meaning of operators and words, taken from ``intrinsics.py``: the typing and lowering
   contexts below answer for them directly, so that none of Numba's registries (nor SciPy, which
   those import) is loaded;
+* fewer passes: Numba's serve programs with exceptions, generators and objects that are counted;
 * code generation: the LLVM IR goes to ``native.py``, not to Numba's.
 
 ``compile_with_njit`` is the plain way, by ``numba.njit``; the backend falls back on it if this
@@ -23,94 +24,50 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 
 from llvmlite import ir
-from numba.core import cgutils, compiler, cpu, funcdesc, imputils, lowering, types
+from numba.core import (
+    bytecode,
+    cpu,
+    funcdesc,
+    imputils,
+    interpreter,
+    lowering,
+    transforms,
+    types,
+)
 from numba.core.callconv import CPUCallConv, create_error_model
 from numba.core.compiler import Flags
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.datamodel import models, register_default
 from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import type_inference_stage
 from numba.core.types.containers import BaseTuple
-from numba.core.types.misc import unliteral
 from numba.core.typing import builtins as _typing_builtins  # noqa: F401  (registers range and friends)
 from numba.core.typing import templates
 from numba.core.typing.context import BaseContext as TypingBase
 from numba.cpython import rangeobj, slicing, tupleobj  # noqa: F401  (register their lowering)
 
-from tinyjax.compiler.complex_words import PART, join, split, to_complex
-from tinyjax.compiler.intrinsics import (
-    INTRINSICS,
-    OPERATORS,
-    Intrinsic,
-    bf16_bits,
-    f16_bits,
-    f16_value,
-)
+from tinyjax.compiler.complex_words import to_complex
+from tinyjax.compiler.intrinsics import INTRINSICS, OPERATORS, Intrinsic
 from tinyjax.compiler.signature import Param, is_complex
-from tinyjax.compiler.vector_ir import Num
+from tinyjax.compiler.target_lowering import (
+    LOOPS,
+    emit_getitem,
+    emit_intrinsic,
+    emit_setitem,
+    emit_shape,
+    emit_size,
+    number,
+)
+from tinyjax.compiler.target_types import (
+    CODES,
+    SCALARS,
+    Buffer,
+    Word,
+    code_of,
+    numba_type,
+    value_code,
+)
 
-# ---- types --------------------------------------------------------------------------------------
-
-
-class Buffer(types.Type):
-    """A C-contiguous array of dtype ``code``: a pointer and ``ndim`` lengths."""
-
-    def __init__(self, code: str, ndim: int):
-        self.code, self.ndim = code, ndim
-        super().__init__(f"Buffer({code}, {ndim})")
-
-    @property
-    def key(self):
-        return self.code, self.ndim
-
-
-@register_default(Buffer)
-class BufferModel(models.StructModel):
-    """How a Buffer is laid out in LLVM."""
-
-    def __init__(self, manager, kind):
-        lengths = [(f"n{axis}", types.intp) for axis in range(kind.ndim)]
-        super().__init__(manager, kind, [("data", types.voidptr), *lengths])
-
-
-class Word(types.Callable, types.Opaque):
-    """The type of a word of the kernel language, such as ``exp``, or of an operator."""
-
-    def __init__(self, name: str, rule: Callable, emit: Callable):
-        self.name_in_source, self.rule, self.emit = name, rule, emit
-        super().__init__(f"Word({name})")
-
-    def get_call_type(self, context, args, kws):
-        return None if kws else self.rule(args)
-
-    def get_call_signatures(self):
-        return [], True
-
-    def get_impl_key(self, sig):
-        return self.name_in_source
-
-
-SCALARS: dict[str, types.Type] = {
-    "bool": types.boolean, "f32": types.float32, "f64": types.float64,
-    "i8": types.int8, "i16": types.int16, "i32": types.int32, "i64": types.int64,
-    "u8": types.uint8, "u16": types.uint16, "u32": types.uint32, "u64": types.uint64,
-    "c64": types.complex64, "c128": types.complex128,
-}  # fmt: skip
-CODES = {kind: code for code, kind in SCALARS.items()}
-
-
-def code_of(kind: types.Type) -> str | None:
-    """The dtype code of a Numba scalar type (``'literal'`` for an integer in the source)."""
-    if isinstance(kind, types.IntegerLiteral):
-        return "literal"
-    return CODES.get(unliteral(kind))
-
-
-def numba_type(param: Param) -> types.Type:
-    """The Numba type of a kernel's parameter."""
-    if param.rank:
-        return Buffer(param.code, param.rank)
-    return SCALARS["i64" if param.code == "intp" else param.code]
+# ---- the language -------------------------------------------------------------------------------
 
 
 def _typed(intrinsic: Intrinsic, args: Sequence[types.Type]):
@@ -120,9 +77,6 @@ def _typed(intrinsic: Intrinsic, args: Sequence[types.Type]):
         return None
     result = intrinsic.result(*codes)
     return None if result is None else templates.signature(SCALARS[result], *args)
-
-
-# ---- the language -------------------------------------------------------------------------------
 
 
 def _placeholder(name: str) -> Callable:
@@ -164,7 +118,7 @@ class KernelTyping(TypingBase):
             self.insert_global(function, word)
 
     def resolve_function_type(self, func, args, kws):
-        word = _words().get(func)
+        word = func if isinstance(func, Word) else _words().get(func)
         if word is None:
             return super().resolve_function_type(func, args, kws)
         return word.get_call_type(self, args, kws)
@@ -173,11 +127,6 @@ class KernelTyping(TypingBase):
         if isinstance(typ, Buffer):
             return {"size": types.intp, "shape": types.UniTuple(types.intp, typ.ndim)}.get(attr)
         return super().resolve_getattr(typ, attr)
-
-
-def value_code(storage: str) -> str:
-    """The dtype of a buffer's elements inside the kernel: halves are widened to float32."""
-    return "f32" if storage in ("f16", "bf16") else storage
 
 
 def _indices(index: types.Type) -> list[types.Type] | None:
@@ -259,11 +208,13 @@ class KernelTarget(cpu.CPUContext):
         word = fn if isinstance(fn, Word) else _words().get(fn)
         if word is not None:
             return functools.partial(word.emit, self, sig)
+        if fn in LOOPS:
+            return functools.partial(LOOPS[fn], self, sig)
         return super().get_function(fn, sig, _firstcall)
 
     def get_getattr(self, typ, attr):
         if isinstance(typ, Buffer):
-            return _emit_size if attr == "size" else _emit_shape
+            return emit_size if attr == "size" else emit_shape
         return super().get_getattr(typ, attr)
 
     def get_constant_generic(self, builder, ty, val):
@@ -276,150 +227,8 @@ class KernelTarget(cpu.CPUContext):
         source, wanted = code_of(fromty), CODES.get(toty)
         if source is None or wanted is None:
             return super().cast(builder, val, fromty, toty)
-        number = _number(builder, fromty, val)
-        return (to_complex(number, wanted) if is_complex(wanted) else number.to(wanted)).value
-
-
-def _number(builder, kind: types.Type, value) -> Num:
-    literal = kind.literal_value if isinstance(kind, types.IntegerLiteral) else None
-    return Num(builder, value, CODES[unliteral(kind)], literal)
-
-
-def _emit_intrinsic(intrinsic: Intrinsic, context, sig, builder, args, loc=None):
-    return intrinsic.emit(
-        *(_number(builder, kind, v) for kind, v in zip(sig.args, args, strict=True))
-    ).value
-
-
-def _parts(builder, kind: Buffer, value) -> tuple[ir.Value, list[ir.Value]]:
-    """Data pointer and lengths of a buffer."""
-    fields = [builder.extract_value(value, k) for k in range(1 + kind.ndim)]
-    return builder.bitcast(fields[0], STORAGE[kind.code].as_pointer()), fields[1:]
-
-
-def _pack(context, builder, kind: Buffer, data, lengths):
-    value = ir.Constant(context.get_value_type(kind), ir.Undefined)
-    data = builder.bitcast(data, ir.IntType(8).as_pointer())
-    for k, part in enumerate((data, *lengths)):
-        value = builder.insert_value(value, part, k)
-    return value
-
-
-def _product(builder, factors):
-    result = factors[0]
-    for factor in factors[1:]:
-        result = builder.mul(result, factor, flags=["nsw"])
-    return result
-
-
-def _emit_size(context, builder, kind, value, attr=None):
-    return _product(builder, _parts(builder, kind, value)[1])
-
-
-def _emit_shape(context, builder, kind, value, attr=None):
-    return cgutils.pack_array(builder, _parts(builder, kind, value)[1])
-
-
-def _address(builder, kind: Buffer, data, lengths, indices):
-    """Pointer to the element (or row) at ``indices``."""
-    offset = indices[0]
-    for axis in range(1, kind.ndim):
-        offset = builder.mul(offset, lengths[axis], flags=["nsw"])
-        if axis < len(indices):
-            offset = builder.add(offset, indices[axis], flags=["nsw"])
-    return builder.gep(data, [offset], inbounds=True)
-
-
-STORAGE = {
-    "bool": ir.IntType(8), "f16": ir.IntType(16), "bf16": ir.IntType(16),
-    "f32": ir.FloatType(), "f64": ir.DoubleType(),
-    **{f"{sign}{bits}": ir.IntType(bits) for sign in "iu" for bits in (8, 16, 32, 64)},
-    "c64": ir.LiteralStructType([ir.FloatType()] * 2),
-    "c128": ir.LiteralStructType([ir.DoubleType()] * 2),
-}  # fmt: skip
-
-
-def _unpack_index(builder, kind, value):
-    if isinstance(kind, BaseTuple):
-        pairs = zip(kind, cgutils.unpack_tuple(builder, value, len(kind)), strict=True)
-    else:
-        pairs = [(kind, value)]
-    return [_number(builder, k, v).to("i64").value for k, v in pairs]
-
-
-def _emit_getitem(context, sig, builder, args, loc=None):
-    kind, index = sig.args
-    if isinstance(kind, types.UniTuple):
-        return builder.extract_value(args[0], index.literal_value)
-    data, lengths = _parts(builder, kind, args[0])
-    if index == types.slice2_type:
-        return _emit_slice(context, builder, kind, index, data, lengths, args[1])
-    indices = _unpack_index(builder, index, args[1])
-    pointer = _address(builder, kind, data, lengths, indices)
-    if len(indices) < kind.ndim:
-        return _pack(context, builder, sig.return_type, pointer, lengths[len(indices) :])
-    return _load(builder, kind.code, pointer)
-
-
-def _load(builder, code: str, pointer):
-    """Read an element in the form it has inside the kernel."""
-    if is_complex(code):
-        return join(
-            *(Num(builder, builder.load(p), PART[code]) for p in _part_pointers(builder, pointer))
-        ).value
-    value = builder.load(pointer)
-    if code == "bool":
-        return builder.trunc(value, ir.IntType(1))
-    if code in ("f16", "bf16"):
-        bits = Num(builder, builder.zext(value, ir.IntType(32)), "u32")
-        return (f16_value(bits) if code == "f16" else (bits << 16).as_float()).value
-    return value
-
-
-def _store(builder, code: str, value, pointer):
-    """Write an element; halves are rounded to nearest even."""
-    if is_complex(code):
-        for part, target in zip(
-            split(Num(builder, value, code)), _part_pointers(builder, pointer), strict=True
-        ):
-            builder.store(part.value, target)
-        return
-    if code == "bool":
-        value = builder.zext(value, ir.IntType(8))
-    elif code in ("f16", "bf16"):
-        bits = (f16_bits if code == "f16" else bf16_bits)(Num(builder, value, "f32"))
-        value = builder.trunc(bits.value, ir.IntType(16))
-    builder.store(value, pointer)
-
-
-def _part_pointers(builder, pointer):
-    """Pointers to the real and the imaginary part of a complex number."""
-    index = ir.IntType(32)
-    return [
-        builder.gep(pointer, [ir.Constant(index, 0), ir.Constant(index, k)], inbounds=True)
-        for k in (0, 1)
-    ]
-
-
-def _emit_setitem(context, sig, builder, args, loc=None):
-    kind, index, _ = sig.args
-    data, lengths = _parts(builder, kind, args[0])
-    pointer = _address(builder, kind, data, lengths, _unpack_index(builder, index, args[1]))
-    _store(builder, kind.code, args[2], pointer)
-    return context.get_dummy_value()
-
-
-def _emit_slice(context, builder, kind, index, data, lengths, value):
-    """``a[low:high]`` on the first axis, 0 <= low, clipped at the end."""
-    bounds = context.make_helper(builder, index, value)
-    low, high = bounds.start, bounds.stop
-    high = builder.select(builder.icmp_signed("<", high, lengths[0]), high, lengths[0])
-    count = builder.sub(high, low)
-    zero = ir.Constant(count.type, 0)
-    count = builder.select(builder.icmp_signed("<", count, zero), zero, count)
-    return _pack(
-        context, builder, kind, _address(builder, kind, data, lengths, [low]), [count, *lengths[1:]]
-    )
+        x = number(builder, fromty, val)
+        return (to_complex(x, wanted) if is_complex(wanted) else x.to(wanted)).value
 
 
 @functools.cache
@@ -434,16 +243,43 @@ def _words() -> dict[Callable, Word]:
         function: Word(
             intrinsic.name,
             functools.partial(_typed, intrinsic),
-            functools.partial(_emit_intrinsic, intrinsic),
+            functools.partial(emit_intrinsic, intrinsic),
         )
         for function, intrinsic in table.items()
     }
-    words[operator.getitem] = Word("getitem", _typed_getitem, _emit_getitem)
-    words[operator.setitem] = Word("setitem", _typed_setitem, _emit_setitem)
+    words[operator.getitem] = Word("getitem", _typed_getitem, emit_getitem)
+    words[operator.setitem] = Word("setitem", _typed_setitem, emit_setitem)
     return words
 
 
 # ---- compilation --------------------------------------------------------------------------------
+
+
+class Reader(interpreter.Interpreter):
+    """Turns bytecode into Numba's IR, without looking for try, with, and calls like f(*args)."""
+
+    def post_process(self, peepholes, func_ir):
+        return func_ir
+
+
+def read(function: FunctionType):
+    """Numba's IR of a function. When a variable is last used matters to counted objects only."""
+    identity = bytecode.FunctionIdentity.from_function(function)
+    numba_ir = Reader(identity).interpret(bytecode.ByteCode(identity))
+    numba_ir.blocks = transforms.canonicalize_cfg(numba_ir.blocks)
+    numba_ir.generator_info = None
+    return numba_ir
+
+
+class Lower(lowering.Lower):
+    """Writes LLVM IR; a variable is only stored, since its old value needs no release."""
+
+    def storevar(self, value, name, argidx=None):
+        if name in self._singly_assigned_vars:
+            self._blk_local_varmap[name] = value
+            return
+        self._alloca_var(name, self.typeof(name))
+        self.builder.store(value, self.getvar(name))
 
 
 @functools.cache
@@ -473,7 +309,7 @@ def lower_to_ir(name: str, source: str, params: Sequence[Param]) -> tuple[str, s
     flags.error_model = "numpy"
     context = target_context.subtarget(error_model=create_error_model("numpy", target_context))
     with global_compiler_lock, ConfigStack().enter(flags):
-        numba_ir = compiler.run_frontend(function)
+        numba_ir = read(function)
         arg_types = tuple(numba_type(p) for p in params)
         typed = type_inference_stage(typing_context, context, numba_ir, arg_types, types.none)
         description = funcdesc.PythonFunctionDescriptor.from_specialized_function(
@@ -482,7 +318,7 @@ def lower_to_ir(name: str, source: str, params: Sequence[Param]) -> tuple[str, s
             inline=False, noalias=True, abi_tags=(),
         )  # fmt: skip
         modules = _Modules()
-        lowering.Lower(context, modules, description, numba_ir).lower()
+        Lower(context, modules, description, numba_ir).lower()
     compiled = modules.module.globals[description.llvm_func_name]
     compiled.linkage = "internal"
     compiled.attributes.add(
