@@ -1,5 +1,8 @@
 """Eager operations on large arrays run as compiled programs: the same values, types and checks."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -94,3 +97,76 @@ def test_views_stay_views():
     """Nothing is copied where NumPy need not."""
     x = jnp.asarray(FLOATS)
     assert np.shares_memory(x.T, x) and np.shares_memory(x.reshape(-1), x)
+
+
+# ---- loops ---------------------------------------------------------------------------------------
+
+
+LOOPS = {
+    "scan": lambda f, x: lax.scan(lambda_of(f, "scan"), x, jnp.arange(3.0))[0],
+    "fori": lambda f, x: lax.fori_loop(0, 3, lambda_of(f, "fori"), x),
+    "fori_while": lambda f, x: lax.fori_loop(0, jnp.asarray(3), lambda_of(f, "fori"), x),
+    "while": lambda f, x: lax.while_loop(below_ten, lambda_of(f, "while"), x),
+}
+_made: dict = {}
+
+
+def below_ten(x):
+    """A predicate."""
+    return x < 10
+
+
+def lambda_of(f, kind):
+    """A body of this kind: the same function for the same f."""
+    bodies = {
+        "scan": lambda c, x: (f(c), x),
+        "fori": lambda i, c: f(c),
+        "while": f,
+    }
+    return _made.setdefault((f, kind), bodies[kind])
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_loop_is_traced_once(name):
+    count = []
+
+    def double(x):
+        count.append(1)
+        return 2 * x
+
+    for start in (1.0, 2.0, 4.0):
+        want = 16.0 if name == "while" else 8 * start
+        assert LOOPS[name](double, jnp.float32(start)) == want
+    assert len(count) == 1
+    jax.clear_caches()
+    LOOPS[name](double, jnp.float32(1))
+    assert len(count) == 2
+
+
+def test_a_loop_that_captured_a_tracer_is_traced_again():
+    def total(scale):
+        return lax.fori_loop(0, 3, lambda i, c: c + scale, 0.0)
+
+    for k in range(3):
+        assert jax.grad(total)(float(k)) == 3
+
+    def of_outer(y):
+        def add(i, c):
+            return c + y
+
+        return lax.fori_loop(0, 3, add, y)
+
+    assert jax.jit(of_outer)(1.0) == 4 and jax.jit(of_outer)(2.0) == 8
+
+
+def test_bodies_are_not_kept():
+    def call():
+        def body(i, x):
+            return x + 1
+
+        lax.fori_loop(0, 3, body, 0)
+        return weakref.ref(body)
+
+    ref = call()
+    gc.collect()
+    assert ref() is None

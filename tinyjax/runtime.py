@@ -20,6 +20,7 @@ from tinyjax.errors import check_backend, is_own_code
 from tinyjax.printer import install
 from tinyjax.transforms import jit as jit_module
 from tinyjax.transforms.flat import fun_name
+from tinyjax.transforms.loops import forget_traces
 from tinyjax.version import __version__
 
 # ---- names ---------------------------------------------------------------------------------------
@@ -175,6 +176,7 @@ def clear_caches():
             cache.clear()
     for x in objects_of(jit_module.JitFunction):
         x.clear_cache()
+    forget_traces()
 
 
 def live_arrays(platform=None):

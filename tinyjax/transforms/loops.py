@@ -1,9 +1,13 @@
 """What control flow primitives share: tracing their functions, compiling one of them at once."""
 
+import weakref
+
 from tinyjax import dtypes
 from tinyjax.compiler import compile_jaxpr
-from tinyjax.config import current_flags
+from tinyjax.config import config, current_flags
+from tinyjax.core import Tracer
 from tinyjax.primitives.linear import convert
+from tinyjax.transforms.axis_env import axis_env
 from tinyjax.transforms.call import Higher
 from tinyjax.transforms.flat import FlatFun, fun_name
 from tinyjax.transforms.stage import stage
@@ -19,11 +23,32 @@ class Loop(Higher):
         return compile_jaxpr(self.alone([a.aval for a in args], params), self.name)(args)
 
 
+_traced: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+
+
 def trace_fun(f, avals, in_tree, name=None):
-    """Stage a function of pytrees -> jaxpr, captured values (its first inputs), output tree."""
+    """Stage a function of pytrees -> jaxpr, captured values (its first inputs), output tree.
+
+    A function is traced once for each kind of argument, as in JAX: a loop that is called again is
+    compiled already. (What captured a tracer is for this time only.)
+    """
+    key = (tuple(avals), in_tree, name, axis_env(), config.trace_key())
+    try:
+        known = _traced.setdefault(f, {})
+    except TypeError:  # a callable without a hash or weak references
+        known = {}
+    if key in known:
+        return known[key]
     flat = FlatFun(f, in_tree, name or fun_name(f))
     jaxpr, captured = stage(flat, avals, flat.name, hoist=True)
+    if not any(isinstance(x, Tracer) for x in captured):
+        known[key] = jaxpr, captured, flat.out_tree
     return jaxpr, captured, flat.out_tree
+
+
+def forget_traces():
+    """Trace all functions anew."""
+    _traced.clear()
 
 
 def forwarding(jaxpr):

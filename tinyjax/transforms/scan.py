@@ -407,15 +407,7 @@ def bind_forwarding(jaxpr, consts, carry, xs, **params):
     """Bind without what needs no loop: a carry that never changes becomes a constant, a y that is
     an x is that x."""
     n = len(consts)
-    sources = forwarding(jaxpr)
-    fixed = [source == n + i for i, source in enumerate(sources[: len(carry)])]
-    copied = [s is not None and s >= n + len(carry) for s in sources[len(carry) :]]
-    const_vars, carry_vars, x_vars = split_list(jaxpr.invars, n, len(carry))
-    carry_outs, y_outs = split_list(jaxpr.outvars, len(carry))
-    body = jaxpr.replace(
-        invars=[*take(carry_vars, fixed), *const_vars, *drop(carry_vars, fixed), *x_vars],
-        outvars=[*drop(carry_outs, fixed), *drop(y_outs, copied)],
-    )
+    body, fixed, copied, sources = without_forwarding(jaxpr, n, len(carry))
     outs = scan_p.bind(
         *[*take(carry, fixed), *consts, *drop(carry, fixed), *xs],
         jaxpr=body,
@@ -427,6 +419,21 @@ def bind_forwarding(jaxpr, consts, carry, xs, **params):
     carry_out = spread(moving, [not f for f in fixed], lambda i: carry[i])
     x_of = [s - n - len(carry) if c else None for s, c in zip(sources[len(carry) :], copied)]
     return carry_out + spread(ys, [not c for c in copied], lambda i: xs[x_of[i]])
+
+
+@memo
+def without_forwarding(jaxpr, n, n_carry):
+    """-> the body without what needs no loop; which carries are fixed, which ys copied, of what."""
+    sources = forwarding(jaxpr)
+    fixed = [source == n + i for i, source in enumerate(sources[:n_carry])]
+    copied = [s is not None and s >= n + n_carry for s in sources[n_carry:]]
+    const_vars, carry_vars, x_vars = split_list(jaxpr.invars, n, n_carry)
+    carry_outs, y_outs = split_list(jaxpr.outvars, n_carry)
+    body = jaxpr.replace(
+        invars=[*take(carry_vars, fixed), *const_vars, *drop(carry_vars, fixed), *x_vars],
+        outvars=[*drop(carry_outs, fixed), *drop(y_outs, copied)],
+    )
+    return body, fixed, copied, sources
 
 
 def scan_length(xs, vals, length):

@@ -1,5 +1,7 @@
 """while_loop and fori_loop: loops whose number of steps may depend on values."""
 
+import weakref
+
 import numpy as np
 
 from tinyjax import dtypes
@@ -250,23 +252,32 @@ def while_in_python(cond_fun, body_fun, val):
 
 def bind_forwarding(cond, cond_consts, body, body_consts, carry):
     """Bind, where carries that never change and do not matter to the predicate are constants."""
-    n, read = len(body_consts), used_inputs(dce(cond))[len(cond_consts) :]
-    fixed = [s == n + i and not r for i, (s, r) in enumerate(zip(forwarding(body), read))]
+    n = len(body_consts)
+    cond, body, fixed = without_forwarding(body, cond, len(cond_consts), n)
     moving = [not f for f in fixed]
-    const_vars, carry_vars = split_list(body.invars, n)
-    body = body.replace(
-        invars=[*take(carry_vars, fixed), *const_vars, *take(carry_vars, moving)],
-        outvars=take(body.outvars, moving),
-    )
-    cond_vars, pred_vars = split_list(cond.invars, len(cond_consts))
     outs = while_p.bind(
         *[*cond_consts, *take(carry, fixed), *body_consts, *take(carry, moving)],
-        cond_jaxpr=cond.replace(invars=cond_vars + take(pred_vars, moving)),
+        cond_jaxpr=cond,
         body_jaxpr=body,
         cond_nconsts=len(cond_consts),
         body_nconsts=n + sum(fixed),
     )
     return spread(outs, moving, lambda i: carry[i])
+
+
+@memo
+def without_forwarding(body, cond, n_cond, n_body):
+    """-> predicate and body without what needs no loop; which carries are constants."""
+    read = used_inputs(dce(cond))[n_cond:]
+    fixed = [s == n_body + i and not r for i, (s, r) in enumerate(zip(forwarding(body), read))]
+    moving = [not f for f in fixed]
+    const_vars, carry_vars = split_list(body.invars, n_body)
+    body = body.replace(
+        invars=[*take(carry_vars, fixed), *const_vars, *take(carry_vars, moving)],
+        outvars=take(body.outvars, moving),
+    )
+    cond_vars, pred_vars = split_list(cond.invars, n_cond)
+    return cond.replace(invars=cond_vars + take(pred_vars, moving)), body, fixed
 
 
 def fori_loop(lower, upper, body_fun, init_val, *, unroll=None):
@@ -294,28 +305,58 @@ def fori_loop(lower, upper, body_fun, init_val, *, unroll=None):
         if known[1] <= known[0] and current_flags().disable_jit:
             return init_val
         return fori_scan(max(known[1] - known[0], 0), known[0], body_fun, init_val)
-    one = Array(np.ones((), dtype), literal=True)
+    body = with_index(counted, body_fun)
+    return while_loop(before_stop, body, (low, high, init_val))[2]
 
-    def cond(carry):
-        i, stop, _ = carry
-        return lt(i, stop)
+
+def before_stop(carry):
+    """The predicate of a counting loop."""
+    i, stop, _ = carry
+    return lt(i, stop)
+
+
+def next_index(i):
+    """i + 1."""
+    return add(i, Array(np.ones((), i.dtype), literal=True))
+
+
+def counted(body_fun):
+    """The body of a while loop that counts."""
 
     def body(carry):
         i, stop, val = carry
-        return add(i, one), stop, body_fun(i, val)
+        return next_index(i), stop, body_fun()(i, val)
 
-    return while_loop(cond, body, (low, high, init_val))[2]
+    return body
+
+
+def scanned(body_fun):
+    """The body of a scan that counts."""
+
+    def step(carry, _):
+        i, val = carry
+        return (next_index(i), body_fun()(i, val)), None
+
+    return step
+
+
+_with_index: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+
+
+def with_index(maker, body_fun):
+    """maker(a reference to body_fun), the same function each time: so it is traced once."""
+    try:
+        known = _with_index.setdefault(body_fun, {})
+    except TypeError:  # a callable without a hash or weak references
+        return maker(lambda: body_fun)
+    if maker not in known:
+        known[maker] = maker(weakref.ref(body_fun))
+    return known[maker]
 
 
 def fori_scan(length, lower, body_fun, init_val):
     """A loop of known length, as a scan that carries the index."""
-
-    def step(carry, _):
-        i, val = carry
-        one = Array(np.ones((), i.dtype), literal=True)
-        return (add(i, one), body_fun(i, val)), None
-
-    return scan(step, (lower, init_val), None, length)[0][1]
+    return scan(with_index(scanned, body_fun), (lower, init_val), None, length)[0][1]
 
 
 def loop_dtype(lower, upper):
