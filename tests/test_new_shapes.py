@@ -100,7 +100,7 @@ def check(f, calls):
             scale = np.max(np.abs(want), initial=1.0)
             np.testing.assert_allclose(np.asarray(y), want, rtol=2e-5, atol=1e-5 * scale)
         now = len(backend._kernels)
-        assert count in (None, now), f"{[np.shape(x) for x in xs]} compiled {now - count} kernels"
+        assert count in (None, now), f"{jax.tree.map(np.shape, xs)} compiled {now - count} kernels"
         count = now
 
 
@@ -162,6 +162,14 @@ def leapfrog(world, x, v):
     return world.lax.fori_loop(0, 10, body, (x, v))
 
 
+def network(world, params, x, y):
+    def loss(params):
+        w, b, v = params
+        return world.numpy.mean((world.numpy.tanh(x @ w + b) @ v - y) ** 2)
+
+    return [p - 0.01 * g for p, g in zip(params, world.grad(loss)(params))]
+
+
 def labels(n, k):
     """Numbers of classes."""
     return (np.arange(n) * 7 % k).astype(np.int32)
@@ -181,6 +189,23 @@ def test_recurrent_network():
 def test_loops():
     check(halving, [[normal(*shape) * 100] for shape in SHAPES])
     check(leapfrog, [[normal(*s), normal(*s, seed=1)] for s in SHAPES])
+
+
+@pytest.mark.parametrize("tiny", [False, True], ids=["large", "tiny"])
+def test_network(tiny):
+    """Some products are tiny in the first list, and all in the second one."""
+    large = [(100, 20, 30, 5), (8, 20, 30, 5), (30, 30, 30, 30), (600, 9, 70, 5)]
+    sizes = [(16, 8, 16, 5), (9, 9, 9, 9), (20, 5, 6, 7)] if tiny else large
+    calls = []
+    for n, i, h, o in sizes:
+        params = [normal(i, h) / 5, normal(h), normal(h, o) / 5]
+        calls.append([params, normal(n, i), normal(n, o, seed=1)])
+    check(network, calls)
+
+
+def test_classifier():
+    sizes = [(100, 30, 20), (33, 40, 40), (2000, 25, 10), (25, 25, 25)]
+    check(cross_entropy, [[normal(m, k), normal(n, m), labels(n, k)] for n, m, k in sizes])
 
 
 def test_hessian():

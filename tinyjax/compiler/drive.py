@@ -36,11 +36,18 @@ DTYPES = {
 }
 
 
-def top_level(eqn):
-    """Whether an equation outside of loops is part of a kernel: tiny products only."""
-    if eqn.primitive.name != "dot_general":
-        return loopable(eqn)
-    return loopable(eqn) and eqn.outvars[0].aval.size * contracted(eqn) <= 4096
+TINY_PRODUCT = 4096  # multiplications
+
+
+def top_level(program):
+    """-> which equations outside of loops are part of a kernel.
+
+    Matrix products are if all of them are tiny. One large product makes all of them NumPy's, so
+    that the text of a program's kernels changes once when its arrays grow, not at each product.
+    """
+    products = [eqn for eqn in program.eqns if eqn.primitive.name == "dot_general"]
+    tiny = all(p.outvars[0].aval.size * contracted(p) <= TINY_PRODUCT for p in products)
+    return lambda eqn: loopable(eqn) and (tiny or eqn.primitive.name != "dot_general")
 
 
 def contracted(eqn):
@@ -69,7 +76,9 @@ class Driver:
         for v in [*program.consts, *program.invars, *(v for e in program.eqns for v in e.outvars)]:
             self.namer(v)
         whole = outputs(program)
-        self.items, self.lazy, self.used_at, self.item_of = plan(program.eqns, whole, top_level)
+        self.items, self.lazy, self.used_at, self.item_of = plan(
+            program.eqns, whole, top_level(program)
+        )
         self.whole, self.space, self.body = set(whole), {}, []
         self.known_sizes = sizes_of(program)
         self.kernels, self.scratch = [], 0
