@@ -1,6 +1,7 @@
 """The disk cache of kernels: whatever happens to it, calls give their results."""
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -199,6 +200,20 @@ def test_what_can_be_read_is_used_where_nothing_can_be_written(folder, monkeypat
     assert cache.load(name)
     cache.store("0" * 64, b"code")
     assert cache.load("0" * 64) is None
+
+
+def test_the_folder_may_be_deleted_at_any_time(folder):
+    build("x[i] - f32(0.0625)")
+    shutil.rmtree(folder)
+    build("x[i] - f32(0.0625)")
+    assert all_whole(folder)
+
+
+def test_the_folder_may_be_a_link_to_one_elsewhere(folder, tmp_path):
+    (tmp_path / "large disk").mkdir()
+    folder.symlink_to(tmp_path / "large disk")
+    name = build("x[i] - f32(0.03125)")
+    assert cache.load(name) and all_whole(tmp_path / "large disk")
 
 
 # ---- other users --------------------------------------------------------------------------------
