@@ -170,7 +170,8 @@ def test_arithmetic_keeps_subnormal_numbers(form):
 
 COMPLEX = {
     "exp": mpmath.exp, "log": mpmath.log, "sin": mpmath.sin, "cos": mpmath.cos,
-    "sqrt": mpmath.sqrt, "tanh": mpmath.tanh, "abs": abs,
+    "sqrt": mpmath.sqrt, "tanh": mpmath.tanh, "abs": abs, "square": lambda z: z * z,
+    "log1p": lambda z: mpmath.log(1 + z), "expm1": lambda z: mpmath.exp(z) - 1,
 }  # fmt: skip
 
 
@@ -186,6 +187,17 @@ def test_complex_functions(name, form):
         exact = [COMPLEX[name](mpmath.mpc(complex(v))) for v in z]
         errors = [float(abs(mpmath.mpc(complex(a)) - b) / abs(b)) for a, b in zip(got, exact)]
     assert max(errors) * 2.0**form.digits <= 8, z[np.argmax(errors)]
+
+
+@pytest.mark.parametrize("name", ["exp", "sin", "cos", "tanh", "expm1", "log1p", "square"])
+def test_complex_functions_on_the_axes_and_beyond_all_numbers(name):
+    """A part that is 0 stays 0 where the other one overflows; as in JAX."""
+    parts = [0.0, -0.0, 1.0, -2.0, 1e-30, -1e30, 1e30, 200.0]
+    z = np.array([complex(a, b) for a in parts for b in parts], np.complex64)
+    want = np.asarray(ORACLE(of(name))(z))
+    got = np.asarray(KERNEL(of(name))(z))
+    for a, b in ((got.real, want.real), (got.imag, want.imag)):
+        np.testing.assert_allclose(a, b, rtol=1e-5)
 
 
 @BOTH

@@ -85,7 +85,9 @@ def conj(x: Num) -> Num:
 
 
 def square(x: Num) -> Num:
-    return mul(x, x)
+    """The real part as a product, which does not overflow to the difference of infinities."""
+    re, im = split(x)
+    return join((re - im) * (re + im), re * im * 2.0)
 
 
 def muladd(x: Num, y: Num, z: Num) -> Num:
@@ -139,16 +141,23 @@ def log(x: Num) -> Num:
     return join(vector_math.log(modulus(x)), vector_library.call("atan2", im, re))
 
 
+def _zero_kept(x: Num, y: Num) -> Num:
+    """x * y; zero with the product's sign where x is zero, even if y is infinite or NaN."""
+    return where(x == 0.0, x * x.const(1.0).copysign(y), x * y)
+
+
 def sin(x: Num) -> Num:
+    """On the axes, a part that is zero stays zero where the other one overflows."""
     re, im = split(x)
     s, c = vector_library.call("sin", re), vector_library.call("cos", re)
-    return join(s * vector_math.cosh(im), c * vector_math.sinh(im))
+    return join(_zero_kept(s, vector_math.cosh(im)), c * vector_math.sinh(im))
 
 
 def cos(x: Num) -> Num:
+    """As sin."""
     re, im = split(x)
     s, c = vector_library.call("sin", re), vector_library.call("cos", re)
-    return join(c * vector_math.cosh(im), -(s * vector_math.sinh(im)))
+    return join(c * vector_math.cosh(im), -_zero_kept(s, vector_math.sinh(im)))
 
 
 def sqrt(x: Num) -> Num:

@@ -157,7 +157,7 @@ class Flattener(Inliner):
         return self.equation(JaxprEqn(mul_p, factors, {}, eqn.outvars), factors, region)
 
     def product_in_double(self, eqn, invars, region):
-        """A product of float32 numbers: every factor loses digits, so it is one of float64 numbers."""
+        """A product of float32 numbers in double precision, since every factor costs digits."""
         wide = [Var(v.aval.update(dtype=np.dtype(np.float64))) for v in (*invars, *eqn.outvars)]
         steps = (convert_element_type_p, eqn.primitive, convert_element_type_p)
         for primitive, out in zip(steps, (*wide, eqn.outvars[0])):

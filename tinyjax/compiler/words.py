@@ -110,7 +110,7 @@ PLAIN = {
     "or": infix("|"),
     "xor": infix("^"),
     "rsqrt": lambda code, x: f"{one(code)} / sqrt({x})",
-    "square": lambda code, x: f"{x} * {x}",
+    "square": lambda code, x: f"square({x})" if code in PARTS else f"{x} * {x}",
     "copy": lambda code, x: x,
     "copy_p": lambda code, x: x,
     "tan": tan,

@@ -27,6 +27,7 @@ from tinyjax.primitives.arithmetic import (
     sub,
     unary,
 )
+from tinyjax.primitives.complex_parts import join_parts
 from tinyjax.primitives.linear import convert
 from tinyjax.primitives.rounding import rounded
 from tinyjax.primitives.rounding import tanh as tanh_of
@@ -88,6 +89,21 @@ def in_float32(f):
 exp_of = rounded(np.exp)
 
 
+def complex_expm1(z):
+    """NumPy's, but real on the real axis even where it is infinite or NaN."""
+    out = np.expm1(z)
+    return join_parts(out.real, np.where(z.imag == 0, z.imag, out.imag))
+
+
+def complex_log1p(z):
+    """NumPy's, but exact near 0, too, where |1 + z|**2 = 1 + x (2 + x) + y**2 cancels."""
+    out, x, y = np.log1p(z), z.real, z.imag
+    near = (np.abs(x) < 0.5) & (np.abs(y) < 0.5)
+    x, y = np.where(near, x, 0), np.where(near, y, 0)
+    half = x.dtype.type(0.5)
+    return join_parts(np.where(near, half * np.log1p(x * (2 + x) + y * y), out.real), out.imag)
+
+
 def logistic_of(x):
     """1 / (1 + exp(-x))."""
     one = np.ones((), x.dtype)
@@ -119,12 +135,18 @@ exp2_p = Elementwise(
     accepts=INEXACT,
 )
 expm1_p = Elementwise(
-    "expm1", rounded(np.expm1), lambda ans, x: scale(add(ans, const(ans, 1))), accepts=INEXACT
+    "expm1",
+    by_kind(rounded(np.expm1), complex_expm1),
+    lambda ans, x: scale(add(ans, const(ans, 1))),
+    accepts=INEXACT,
 )
 log_p = Elementwise("log", rounded(np.log), lambda ans, x: lambda t: div(t, x), accepts=INEXACT)
 log_total_p = Elementwise("log", rounded(np.log), log_total_slope, accepts=INEXACT)
 log1p_p = Elementwise(
-    "log1p", np.log1p, lambda ans, x: lambda t: div(t, add(x, const(x, 1))), accepts=INEXACT
+    "log1p",
+    by_kind(np.log1p, complex_log1p),
+    lambda ans, x: lambda t: div(t, add(x, const(x, 1))),
+    accepts=INEXACT,
 )
 logistic_p = Elementwise(
     "logistic",
