@@ -78,6 +78,11 @@ class Pool:
 
 POOL = Pool()
 
+
+def let_go(arrays):
+    """Do not keep them."""
+
+
 # ---- arrays -------------------------------------------------------------------------------------
 
 
@@ -91,13 +96,18 @@ def maker(shape, dtype):
 
 
 class Scratch:
-    """Arrays that no caller ever sees: taken for a call of a kernel and given back after it."""
+    """Arrays that no caller ever sees: taken for a call of a kernel and given back after it.
+
+    take() and give(arrays) are part of every call, so they do little. There are as many arrays as
+    calls at a time.
+    """
 
     def __init__(self, kinds):
         self.kinds = [(tuple(map(int, shape)), np.dtype(dtype)) for shape, dtype in kinds]
         self.sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in self.kinds]
-        self.small = max(self.sizes, default=0) < LARGE  # large ones are in the pool anyway
         self.free = []
+        small = max(self.sizes, default=0) < LARGE
+        self.give = self.free.append if small else let_go  # large ones are in the pool anyway
 
     def take(self):
         """Arrays whose content is undefined."""
@@ -111,8 +121,3 @@ class Scratch:
         if size >= LARGE:
             return POOL.array(shape, dtype, size)
         return np.ndarray(shape, dtype, *new_block(size))
-
-    def give(self, arrays):
-        """Return them."""
-        if self.small and len(self.free) < 4:
-            self.free.append(arrays)
