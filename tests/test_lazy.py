@@ -1,5 +1,6 @@
 """The start: packages that load their files at the first use of a name, and look as if they had."""
 
+import ast
 import builtins
 import importlib
 import inspect
@@ -65,6 +66,15 @@ def test_all_lists_names_that_exist(package):
     module = importlib.import_module(package)
     assert set(module.__all__) <= set(dir(module))
     assert not [name for name in module.__all__ if not hasattr(module, name)]
+
+
+@pytest.mark.parametrize("package", ["tinyjax", "tinyjax.numpy", "tinyjax.lax"])
+def test_all_lists_every_import_of_a_package_that_has_no_list_of_its_own(package):
+    module = importlib.import_module(package)
+    tree = ast.parse(Path(module.__file__).read_text())
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = {alias.asname or alias.name for node in imports for alias in node.names}
+    assert set(module.__all__) == {name for name in names if not name.startswith("_")}
 
 
 @pytest.mark.parametrize("package", LAZY)

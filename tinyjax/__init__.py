@@ -1,5 +1,7 @@
 """tinyjax: JAX, small enough to read and fast enough to use. Public names, nothing else."""
 
+from tinyjax.config import config  # these two are called like their files, so they cannot be lazy
+from tinyjax.devices import devices
 from tinyjax.lazy import lazy_imports as _lazy_imports
 
 with _lazy_imports(globals()):
@@ -123,10 +125,6 @@ with _lazy_imports(globals()):
     from tinyjax.transforms.jit import ShapeDtypeStruct, jit
     from tinyjax.transforms.pmapping import pmap
     from tinyjax.version import __version__, __version_info__
-
-# Functions and objects that are called like the file they are from.
-from tinyjax.config import config
-from tinyjax.devices import devices
 
 # Files that give classes of lower floors what only they can define.
 import tinyjax.extend.core as _extend  # noqa: F401

@@ -16,7 +16,7 @@ package has the same name but is not what is meant: Python binds files it has lo
 import builtins
 import importlib
 import sys
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import NamedTuple
 
 
@@ -49,8 +49,9 @@ class lazy_imports:
         for name in found:
             del self.namespace[name]
         self.names = found
-        public = [n for n in (*self.namespace, *found) if not n.startswith("_")]
-        self.namespace.setdefault("__all__", sorted(public))
+        own = [name for name, x in self.namespace.items() if not isinstance(x, ModuleType)]
+        public = sorted(name for name in (*own, *found) if not name.startswith("_"))
+        self.namespace.setdefault("__all__", public)
         self.namespace |= {"__getattr__": self.load, "__dir__": self.everything}
 
     def load(self, name):
