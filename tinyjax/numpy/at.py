@@ -1,5 +1,6 @@
 """x.at[...]: updated copies of arrays, which are immutable."""
 
+import functools
 import warnings
 
 import numpy as np
@@ -13,6 +14,7 @@ from tinyjax.numpy.indexing import take_index
 from tinyjax.numpy.promotion import promote_dtypes, to_shape
 from tinyjax.numpy.ufuncs import power, true_divide
 from tinyjax.primitives.linear import convert
+from tinyjax.transforms.replay import recorded
 
 
 class IndexUpdate:
@@ -71,19 +73,19 @@ class IndexUpdateRef:
 
     def set(self, values, **kwargs):
         """x with x[index] = values."""
-        return scatter_update(self.array, self.index, values, lax.scatter, **kwargs)
+        return UPDATES["set"](self.array, self.index, values, **kwargs)
 
     def add(self, values, **kwargs):
         """x with x[index] += values; an index that occurs twice adds twice."""
-        return scatter_update(self.array, self.index, values, lax.scatter_add, **kwargs)
+        return UPDATES["add"](self.array, self.index, values, **kwargs)
 
     def subtract(self, values, **kwargs):
         """x with x[index] -= values."""
-        return scatter_update(self.array, self.index, values, lax.scatter_sub, **kwargs)
+        return UPDATES["subtract"](self.array, self.index, values, **kwargs)
 
     def multiply(self, values, **kwargs):
         """x with x[index] *= values."""
-        return scatter_update(self.array, self.index, values, lax.scatter_mul, **kwargs)
+        return UPDATES["multiply"](self.array, self.index, values, **kwargs)
 
     mul = multiply
 
@@ -97,11 +99,11 @@ class IndexUpdateRef:
 
     def min(self, values, **kwargs):
         """x with x[index] = minimum(x[index], values)."""
-        return scatter_update(self.array, self.index, values, lax.scatter_min, **kwargs)
+        return UPDATES["min"](self.array, self.index, values, **kwargs)
 
     def max(self, values, **kwargs):
         """x with x[index] = maximum(x[index], values)."""
-        return scatter_update(self.array, self.index, values, lax.scatter_max, **kwargs)
+        return UPDATES["max"](self.array, self.index, values, **kwargs)
 
     def apply(self, func, **kwargs):
         """x with x[index] = func(x[index]); func takes and returns one number."""
@@ -115,7 +117,7 @@ class IndexUpdateRef:
     def _factors(self, values, kwargs):
         """Ones, and values at the index."""
         ones = ones_like(self.array)
-        return scatter_update(ones, self.index, values, lax.scatter_mul, **kwargs)
+        return UPDATES["multiply"](ones, self.index, values, **kwargs)
 
 
 def scatter_update(x, index, y, op, *, indices_are_sorted=False, unique_indices=False, mode=None,
@@ -132,7 +134,7 @@ def scatter_update(x, index, y, op, *, indices_are_sorted=False, unique_indices=
             f"jax_numpy_dtype_promotion={current_flags().numpy_dtype_promotion}. In future JAX "
             "releases this will result in an error.",
             FutureWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     if 0 in plan.shape:
         return x
@@ -159,6 +161,19 @@ def scatter_update(x, index, y, op, *, indices_are_sorted=False, unique_indices=
     if plan.scalar_masks:
         out = lax.squeeze(out, plan.scalar_masks)
     return convert(out, dtype, weak_type)
+
+
+UPDATES = {
+    name: recorded(functools.partial(scatter_update, op=op))
+    for name, op in {
+        "set": lax.scatter,
+        "add": lax.scatter_add,
+        "subtract": lax.scatter_sub,
+        "multiply": lax.scatter_mul,
+        "min": lax.scatter_min,
+        "max": lax.scatter_max,
+    }.items()
+}
 
 
 def update_values(x, y):

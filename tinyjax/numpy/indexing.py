@@ -26,6 +26,7 @@ from tinyjax.numpy.index_parsing import (
     known_end,
     parse_index,
 )
+from tinyjax.transforms.replay import recorded
 
 # ---- known integers and slices ------------------------------------------------------------------
 
@@ -148,6 +149,7 @@ def unit_slice(s):
 # ---- x[...] -------------------------------------------------------------------------------------
 
 
+@recorded
 def take_index(x, index, *, indices_are_sorted=False, unique_indices=False, mode=None,
                fill_value=None, wrap=True):  # fmt: skip
     """x[index], and x.at[index].get(...).

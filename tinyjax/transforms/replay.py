@@ -17,6 +17,7 @@ Large arrays are worth more than that: for them the traced program is compiled, 
 import enum
 import functools
 import math
+import warnings
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from tinyjax.util import restore, silence
 
 REPEATS = 8  # calls of one kind after which a recording, which takes as long as these, pays off
 KEPT = 1024  # elements of an array that depends on no operand, and so is computed only once
+FEW = 100  # kinds of calls after which it is no use to trace each new one that is large
 MOST = 512  # kinds of calls of one function that are counted
 
 # ---- what a recording depends on ----------------------------------------------------------------
@@ -64,6 +66,8 @@ def describe(x, arrays):
         return kind, x, math.copysign(1.0, x)  # 0.0 == -0.0
     if kind is tuple or kind is list:
         return kind, tuple([describe(e, arrays) for e in x])
+    if kind is slice:
+        return kind, tuple([describe(e, arrays) for e in (x.start, x.stop, x.step)])
     if isinstance(x, (np.dtype, enum.Enum, type)):
         return kind, x
     raise Unrepeatable
@@ -75,6 +79,8 @@ def with_arrays(x, arrays):
         return next(arrays)
     if type(x) is tuple or type(x) is list:
         return type(x)([with_arrays(e, arrays) for e in x])
+    if type(x) is slice:
+        return slice(*[with_arrays(e, arrays) for e in (x.start, x.stop, x.step)])
     return x
 
 
@@ -163,6 +169,13 @@ def player(jaxpr, flat, outvars, name):
                 space[names[atom]] = flat.consts[atom]
         return names[atom]
 
+    def result(atom, aval):
+        if isinstance(atom, Literal):
+            raise Unrepeatable  # a number that prints as such
+        if atom in jaxpr.invars and atom.aval == aval:
+            return f"args[{jaxpr.invars.index(atom)}]"
+        return f"Array({name_of(atom)}, {aval.weak_type})"
+
     inputs = "".join(f"{name_of(v)}, " for v in jaxpr.invars)
     for k, eqn in enumerate(drop_dead(flat.eqns, outvars)):
         if all(isinstance(v, Literal) or v in flat.consts for v in eqn.invars) and small(eqn):
@@ -174,8 +187,7 @@ def player(jaxpr, flat, outvars, name):
         outs = "".join(f"{name_of(v)}, " for v in eqn.outvars)
         target = f"[{outs}]" if eqn.primitive.multi else names[eqn.outvars[0]]
         lines.append(f"{target} = {function}({operands})")
-    weak = [v.aval.weak_type for v in jaxpr.outvars]
-    outs = ", ".join(f"Array({name_of(v)}, {w})" for v, w in zip(outvars, weak))
+    outs = ", ".join(map(result, outvars, jaxpr.out_avals))
     text = ["def play(args):", f"    [{inputs}] = [x.npy for x in args]", "    before = silence()"]
     text += ["    try:", *[f"        {line}" for line in lines or ["pass"]]]
     text += ["    finally:", "        restore(before)", f"    return [{outs}]"]
@@ -196,7 +208,9 @@ class RecordingTrace(StageTrace):
 
 
 class Recording:
-    """A function recorded for one kind of call: from its Arrays to its result."""
+    """A function recorded for one kind of call: from its Arrays to the leaves of its result."""
+
+    __slots__ = ("play", "single", "tree")
 
     def __init__(self, fun, args, kwargs, arrays, large):
         def on_arrays(*values):
@@ -215,10 +229,6 @@ class Recording:
         self.play = program(jaxpr, name, large)
         self.single, self.tree = flat.out_tree == LEAF, flat.out_tree
 
-    def __call__(self, arrays):
-        outs = self.play(arrays)
-        return outs[0] if self.single else tree_unflatten(self.tree, outs)
-
 
 def recorded(fun):
     """Decorate a function whose operations depend on the types of its Arrays, not on their values.
@@ -234,7 +244,12 @@ def recorded(fun):
         arrays, key = [], [current_flags().trace_key]
         try:
             for x in args:
-                key.append(describe(x, arrays))
+                if type(x) is Array:  # as `describe`, which this spares a call
+                    arrays.append(x)
+                    npy = x.npy
+                    key += (npy.dtype, npy.shape, x.weak_type)
+                else:
+                    key.append(describe(x, arrays))
             for name, x in kwargs.items():
                 key += (name, describe(x, arrays))
         except Unrepeatable:
@@ -242,7 +257,7 @@ def recorded(fun):
         key = tuple(key)
         known = kept.get(key, 0)  # the recording, or how often there was such a call
         if type(known) is int:
-            large = known == 0 and sum([x.size for x in arrays]) >= LARGE
+            large = known == 0 and len(kept) < FEW and sum([x.size for x in arrays]) >= LARGE
             if known != REPEATS and not large:
                 if not known and len(kept) >= MOST:
                     kept.clear()
@@ -251,7 +266,8 @@ def recorded(fun):
             known = kept[key] = attempt(fun, args, kwargs, arrays, large)
             if known is NEVER:
                 return fun(*args, **kwargs)
-        return known(arrays)
+        outs = known.play(arrays)
+        return outs[0] if known.single else tree_unflatten(known.tree, outs)
 
     return wrapper
 
@@ -262,6 +278,9 @@ def attempt(fun, args, kwargs, arrays, large):
     if flags.debug_nans or flags.debug_infs or flags.debug_key_reuse or flags.disable_jit:
         return NEVER  # each operation is to be looked at
     try:
-        return Recording(fun, args, kwargs, arrays, large)
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            recording = Recording(fun, args, kwargs, arrays, large)
     except Exception:  # what fails when it is traced fails, or works, when it just runs
         return NEVER
+    return NEVER if heard else recording  # each call must warn
