@@ -12,7 +12,7 @@ import pytest
 from kernels import elementwise, kernel, run
 
 from tinyjax.compiler import backend, launcher
-from tinyjax.compiler.backend import compile_kernel, run_source_in_python
+from tinyjax.compiler.backend import KernelError, compile_kernel, run_source_in_python
 from tinyjax.compiler.njit_fallback import compile_with_njit
 
 # ---- calls --------------------------------------------------------------------------------------
@@ -89,6 +89,29 @@ def test_threads_may_compile_at_once():
         thread.join()
     for k in range(6):
         np.testing.assert_allclose(results[k], np.sin(1) * k, rtol=1e-6)
+
+
+def test_kernels_of_one_program_are_compiled_together():
+    sources = [elementwise(f"sin(x[i]) + f32({k}.5)", "f32", "f32") for k in range(4)]
+    requests = [("k", *made) for made in [*sources, sources[0]]]
+    before = backend.kernel_counts()
+    kernels = backend.compile_kernels(requests)
+    assert kernels[0] is kernels[4] is compile_kernel(*requests[0])
+    assert sum(backend.kernel_counts()) == sum(before) + 4
+    x, out = np.ones(3, np.float32), np.empty(3, np.float32)
+    for k, call in enumerate(kernels[:4]):
+        call(x, out)
+        np.testing.assert_allclose(out, np.sin(x) + k + 0.5, rtol=1e-6)
+
+
+def test_one_of_several_kernels_that_does_not_compile_is_named():
+    good = ("k", *elementwise("x[i] * f32(5.25)", "f32", "f32"))
+    bad = ("wrong", "def wrong(x, out):\n    out[0] = unknown(x[0])\n", good[2])
+    also_bad = ("late", "def late(x, out):\n    out[0] = x[0] + 1.0e400 * bad\n", good[2])
+    for one in (bad, also_bad):
+        with pytest.raises(KernelError, match=f"kernel '{one[0]}' does not compile"):
+            backend.compile_kernels([good, one])
+    assert backend.compile_kernels([good])[0] is compile_kernel(*good)
 
 
 # ---- fall-backs ---------------------------------------------------------------------------------

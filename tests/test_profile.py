@@ -104,7 +104,7 @@ def test_a_program_that_could_not_be_compiled_says_so(monkeypatch):
     def refuse(*_):
         raise ValueError("no kernels today")
 
-    monkeypatch.setattr(drive.backend, "compile_kernel", refuse)
+    monkeypatch.setattr(drive.backend, "compile_kernels", refuse)
     f = compiled(lambda x: jnp.sin(x) * 3.25, jnp.ones(3))
     with (
         pytest.warns(RuntimeWarning, match="no kernels today"),

@@ -25,7 +25,8 @@ import functools
 import gc
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -35,8 +36,16 @@ from tinyjax.compiler.loader import load_kernel, load_symbols, publish, publish_
 from tinyjax.compiler.signature import Param, parse
 
 Kernel = Callable[..., None]
+Request = tuple[str, str, tuple[str, ...]]  # name, source, signature
 
-__all__ = ["Kernel", "KernelError", "compile_kernel", "kernel_counts", "run_source_in_python"]
+__all__ = [
+    "Kernel",
+    "KernelError",
+    "compile_kernel",
+    "compile_kernels",
+    "kernel_counts",
+    "run_source_in_python",
+]
 
 _kernels: dict[tuple[str, tuple[str, ...]], Kernel] = {}
 _lock = threading.RLock()  # Numba compiles for one thread at a time
@@ -95,44 +104,81 @@ def compile_kernel(name: str, source: str, signature: tuple[str, ...]) -> Kernel
     array([0., 2., 4.], dtype=float32)
     """
     known = _kernels.get((source, signature))
-    if known is not None:
-        return known
+    return compile_kernels([(name, source, signature)])[0] if known is None else known
+
+
+def compile_kernels(requests: Sequence[Request]) -> list[Kernel]:
+    """Compile several kernels, each as ``compile_kernel`` does.
+
+    That is faster than one by one: LLVM makes the code of one, in a thread of its own, while Numba
+    reads the next.
+    """
     with _lock:
-        known = _kernels.get((source, signature))
-        if known is None:
-            known = _kernels[source, signature] = _build(name, source, signature)
-    return known
+        missing = [r for r in dict.fromkeys(requests) if r[1:] not in _kernels]
+        if len(missing) == 1:
+            _kernels[missing[0][1:]] = _build(*missing[0])
+        elif missing:
+            beside = ThreadPoolExecutor(1)
+            try:
+                begun = [_Build(*r, lambda *args: beside.submit(*args).result) for r in missing]
+                for request, build in zip(missing, begun, strict=True):
+                    _kernels[request[1:]] = build.finish()
+            finally:
+                beside.shutdown(wait=False, cancel_futures=True)  # Ctrl-C need not wait for LLVM
+    return [_kernels[request[1:]] for request in requests]
 
 
 def _build(name: str, source: str, codes: tuple[str, ...]) -> Kernel:
     """Load a kernel from the disk cache or compile it."""
-    params, entry = parse(codes), cache.key(source, codes)
-    stored = cache.load(entry)
-    origin = "compiled" if stored is None else "loaded"
-    try:
-        if stored is None:
-            stored = _object_code(name, source, params)
-            cache.store(entry, stored)
-        kernel = _load(name, params, stored)
-    except Exception as error:
-        kernel = _fall_back(name, source, codes, error)
-    _counts[origin] += 1
-    return kernel
+    return _Build(name, source, codes, functools.partial).finish()
 
 
-def _object_code(name: str, source: str, params: tuple[Param, ...]) -> bytes:
-    """Compile with the private target: names of library functions, a newline, object code."""
+class _Build:
+    """A kernel on its way: from the disk cache, or through Numba, which happens first, and LLVM.
+
+    ``begin(function, argument)`` may begin to compute something; it returns what gives the result.
+    """
+
+    def __init__(self, name: str, source: str, codes: tuple[str, ...], begin: Callable):
+        self.request = name, source, codes
+        self.params, self.entry = parse(codes), cache.key(source, codes)
+        self.stored, self.failure = cache.load(self.entry), None
+        self.origin = "compiled" if self.stored is None else "loaded"
+        if self.stored is None:
+            try:
+                functions, text = _llvm_ir(name, source, self.params)
+                self.functions, self.code = functions, begin(object_of, text)
+            except Exception as error:
+                self.failure = error
+
+    def finish(self) -> Kernel:
+        """The kernel, when its code has been made; or what replaces it."""
+        try:
+            if self.failure is not None:
+                raise self.failure
+            if self.stored is None:
+                self.stored = self.functions + self.code()
+                cache.store(self.entry, self.stored)
+            kernel = _load(self.request[0], self.params, self.stored)
+        except Exception as error:
+            kernel = _fall_back(*self.request, error)
+        _counts[self.origin] += 1
+        return kernel
+
+
+def _llvm_ir(name: str, source: str, params: tuple[Param, ...]) -> tuple[bytes, str]:
+    """What Numba makes of a kernel: a line that names library functions, and LLVM IR."""
     with _no_garbage_collection():
         from tinyjax.compiler.target import lower_to_ir
         from tinyjax.compiler.vector_library import used, with_vector_versions
 
         kernel_ir, function = lower_to_ir(name, source, params)
         text = with_vector_versions(kernel_ir) + launcher.unpacking_ir(params, function)
-        return " ".join(used(kernel_ir)).encode() + b"\n" + object_of(text)
+        return " ".join(used(kernel_ir)).encode() + b"\n", text
 
 
 def _load(name: str, params: tuple[Param, ...], stored: bytes) -> Kernel:
-    """A callable from what ``_object_code`` made."""
+    """A callable from an entry of the cache: names of library functions, then object code."""
     functions, code = stored.split(b"\n", 1)
     for target in functions.decode().split():
         _library_function(target)
@@ -206,7 +252,8 @@ def _target_fits() -> bool:
     """Whether the private target works with the installed Numba at all; if not, says so, once."""
     params = parse(("f32[1]", "f32[1]"))
     try:
-        _load("probe", params, _object_code("probe", _PROBE, params))
+        functions, text = _llvm_ir("probe", _PROBE, params)
+        _load("probe", params, functions + object_of(text))
     except Exception as error:
         instead = "numba.njit compiles kernels, which takes longer"
         if _njit() is None:

@@ -339,9 +339,10 @@ class Driver:
         """Compile -> a function from a list of Arrays to a list of Arrays."""
         space = self.space
         source = self.source()
-        for kernel in self.kernels:
-            source_text = anonymous(kernel.finish())  # its function is called v0
-            space[kernel.name] = backend.compile_kernel("v0", source_text, kernel.signature)
+        texts = [anonymous(kernel.finish()) for kernel in self.kernels]  # functions are called v0
+        requests = [("v0", text, k.signature) for text, k in zip(texts, self.kernels)]
+        compiled = backend.compile_kernels(requests)
+        space.update((k.name, function) for k, function in zip(self.kernels, compiled))
         space.update(Array=Array, to_words=to_words, to_keys=to_keys)
         space.update(contiguous=contiguous, in_parts=in_parts, errstate=np.errstate)
         exec(compile(source, f"<driver of {self.name}>", "exec"), space)
