@@ -9,8 +9,10 @@ from tinyjax.numpy.checks import ensure_arraylike
 from tinyjax.numpy.promotion import const
 from tinyjax.primitives.linear import convert
 from tinyjax.putting import device_put
+from tinyjax.transforms.replay import recorded
 
 
+@recorded
 def astype(x, dtype, /, *, copy=False, device=None):
     """The same numbers at another dtype.
 

@@ -13,6 +13,7 @@ from tinyjax.numpy.checks import check_arraylike, concrete_or_error, ensure_arra
 from tinyjax.numpy.promotion import to_shape
 from tinyjax.primitives.linear import canonicalize_shape, convert
 from tinyjax.putting import device_put, takes_device
+from tinyjax.transforms.replay import recorded
 
 # ---- from objects -------------------------------------------------------------------------------
 
@@ -263,6 +264,7 @@ def empty(shape, dtype=None, *, device=None):
 
 
 @takes_device
+@recorded
 def full(shape, fill_value, dtype=None, *, device=None):
     """An array of one value (or of an array that is broadcast to the shape).
 
@@ -294,12 +296,14 @@ def like(name, a, value, dtype, shape):
 
 
 @takes_device
+@recorded
 def zeros_like(a, dtype=None, shape=None, *, device=None):
     """Zeros in the shape and dtype of an array (or of anything with a shape and dtype)."""
     return like("zeros_like", a, 0, dtype, shape)
 
 
 @takes_device
+@recorded
 def ones_like(a, dtype=None, shape=None, *, device=None):
     """Ones in the shape and dtype of an array."""
     return like("ones_like", a, 1, dtype, shape)
@@ -312,6 +316,7 @@ def empty_like(prototype, dtype=None, shape=None, *, device=None):
 
 
 @takes_device
+@recorded
 def full_like(a, fill_value, dtype=None, shape=None, *, device=None):
     """One value (or broadcast array) in the shape and dtype of an array."""
     check_arraylike("full_like", fill_value)
@@ -322,6 +327,7 @@ def full_like(a, fill_value, dtype=None, shape=None, *, device=None):
 
 
 @takes_device
+@recorded
 def arange(start, stop=None, step=None, dtype=None, *, device=None):
     """Evenly spaced values in [start, stop).
 
@@ -375,6 +381,7 @@ def known_scalar(name, value):
 
 
 @takes_device
+@recorded
 def eye(N, M=None, k=0, dtype=None, *, device=None):
     """The identity matrix, or any with ones on one diagonal.
 
@@ -403,11 +410,13 @@ def eye(N, M=None, k=0, dtype=None, *, device=None):
     return (i + offset == j).astype(dtype)
 
 
+@recorded
 def identity(n, dtype=None):
     """The n x n identity matrix."""
     return eye(n, dtype=dtype)
 
 
+@recorded
 def tri(N, M=None, k=0, dtype=None):
     """Ones on and below a diagonal; arguments as of eye."""
     dtype = dtypes.check_user_dtype_supported(np.float32 if dtype is None else dtype, "tri")
@@ -417,6 +426,7 @@ def tri(N, M=None, k=0, dtype=None):
     return convert(below, dtype)
 
 
+@recorded
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     """Coordinate arrays of a grid.
 
