@@ -11,6 +11,7 @@ import warnings
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import accuracy
+import accuracy_complex
 import accuracy_reductions
 import accuracy_special
 import jax
@@ -235,7 +236,10 @@ def page():
     lines = HEAD.format(versions=versions, bits=accuracy.PRECISION).splitlines()
     rows = measured()
     lines += ERRORS.splitlines()
-    lines += [*single_and_double(rows), *NOTES.splitlines(), *halves(rows), *special_table()]
+    lines += [*single_and_double(rows), *NOTES.splitlines(), *halves(rows)]
+    of_name = [lambda name, w=w: w(accuracy.Function(name, None)) for w in WORLDS.values()]
+    lines += accuracy_complex.table(of_name, (F32, F64))
+    lines += special_table()
     lines += accuracy_reductions.table()
     return "\n".join(lines).rstrip() + "\n"
 

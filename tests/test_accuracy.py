@@ -3,6 +3,7 @@
 import re
 
 import accuracy
+import accuracy_complex
 import accuracy_special
 import accuracy_table
 import jax
@@ -168,25 +169,13 @@ def test_arithmetic_keeps_subnormal_numbers(form):
 
 # ---- complex numbers -----------------------------------------------------------------------------
 
-COMPLEX = {
-    "exp": mpmath.exp, "log": mpmath.log, "sin": mpmath.sin, "cos": mpmath.cos,
-    "sqrt": mpmath.sqrt, "tanh": mpmath.tanh, "abs": abs, "square": lambda z: z * z,
-    "log1p": lambda z: mpmath.log(1 + z), "expm1": lambda z: mpmath.exp(z) - 1,
-}  # fmt: skip
-
 
 @BOTH
-@pytest.mark.parametrize("name", COMPLEX)
+@pytest.mark.parametrize("name", [*accuracy_complex.FUNCTIONS, *accuracy_complex.ARITHMETIC])
 def test_complex_functions(name, form):
     """The distance from the exact value, relative to its size."""
-    rng = np.random.default_rng(0)
-    size = np.exp(rng.uniform(-20, 4, 400))
-    z = (size * np.exp(1j * rng.uniform(-np.pi, np.pi, 400))).astype(f"c{2 * form.dtype.itemsize}")
-    got = np.asarray(tinyjax.jit(getattr(tinyjax.lax, name))(z))
-    with mpmath.workprec(accuracy.PRECISION):
-        exact = [COMPLEX[name](mpmath.mpc(complex(v))) for v in z]
-        errors = [float(abs(mpmath.mpc(complex(a)) - b) / abs(b)) for a, b in zip(got, exact)]
-    assert max(errors) * 2.0**form.digits <= 8, z[np.argmax(errors)]
+    errors, args = accuracy_complex.errors(name, form, KERNEL(of(name)), 300)
+    assert errors.max() <= accuracy_complex.LIMIT, [z[np.argmax(errors)] for z in args]
 
 
 @pytest.mark.parametrize("name", ["exp", "sin", "cos", "tanh", "expm1", "log1p", "square"])

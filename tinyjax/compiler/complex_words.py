@@ -117,11 +117,17 @@ def choose(condition: Num, x: Num, y: Num) -> Num:
 # ---- functions ----------------------------------------------------------------------------------
 
 
-def modulus(x: Num) -> Num:
-    """|x| without overflow on the way; infinite if either part is."""
+def _by_size(x: Num) -> tuple[Num, Num]:
+    """The absolute values of the parts, the larger one first."""
     a, b = (part.abs() for part in split(x))
     swap = b > a
-    large, small = where(swap, b, a), where(swap, a, b)
+    return where(swap, b, a), where(swap, a, b)
+
+
+def modulus(x: Num) -> Num:
+    """|x| without overflow on the way; infinite if either part is."""
+    large, small = _by_size(x)
+    a, b = (part.abs() for part in split(x))
     ratio = where(large == 0.0, 0.0, small / large)
     result = large * ratio.muladd(ratio, 1.0).sqrt()
     return where(
@@ -137,8 +143,17 @@ def exp(x: Num) -> Num:
 
 
 def log(x: Num) -> Num:
+    """Where |x| is near 1, rounding it would cost digits: there |x|**2 - 1 is computed instead."""
     re, im = split(x)
-    return join(vector_math.log(modulus(x)), vector_library.call("atan2", im, re))
+    large, small = _by_size(x)
+    beyond_one = small.muladd(small, (large - 1.0) * (large + 1.0))
+    near = (large > 0.5) & (large < 2.0)
+    size = where(
+        near,
+        vector_library.call("log1p", beyond_one) * 0.5,
+        vector_math.log(modulus(x)),
+    )
+    return join(size, vector_library.call("atan2", im, re))
 
 
 def _zero_kept(x: Num, y: Num) -> Num:
