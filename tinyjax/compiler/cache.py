@@ -57,15 +57,15 @@ def environment_key() -> bytes:
 
 
 def _sources() -> list[str]:
-    """The files whose text decides what a kernel compiles to: the compiler, LLVM's version."""
+    """The files whose text decides what a kernel compiles to: ours, Numba's and LLVM's versions."""
     here = os.path.dirname(__file__)
     found = [os.path.join(here, name) for name in sorted(os.listdir(here))]
     found = [path for path in found if path.endswith((".py", ".pyc"))]
-    llvmlite = importlib.util.find_spec("llvmlite")  # finds, does not import
-    if llvmlite is not None and llvmlite.origin:
-        version = os.path.join(os.path.dirname(llvmlite.origin), "_version.py")
-        if os.path.exists(version):
-            found.append(version)
+    for package in ("numba", "llvmlite"):
+        spec = importlib.util.find_spec(package)  # finds, does not import
+        if spec is not None and spec.origin:
+            version = os.path.join(os.path.dirname(spec.origin), "_version.py")
+            found += [version] * os.path.exists(version)
     return found
 
 
