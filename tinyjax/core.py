@@ -224,8 +224,9 @@ class EvalTrace(Trace):
         except AttributeError:  # a number, a NumPy array or a leaked tracer
             args = [self.check(lift(a)) for a in args]
             arrays = [a.npy for a in args]
+        large = prim.large
         for x in arrays:
-            if x.size >= prim.large:
+            if x.size >= large:
                 return self.run_large(prim, args, params)
         before = silence()
         try:

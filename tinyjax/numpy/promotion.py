@@ -91,6 +91,8 @@ def promote_args(fun_name, *args):
             return x, Array(x.npy.dtype.type(y), literal=True)
         elif type(y) is Array and adapts(x, y):
             return Array(y.npy.dtype.type(x), literal=True), y
+    elif len(args) == 1 and type(args[0]) is Array and args[0].npy.dtype.kind != "V":
+        return args
     check_args(fun_name, *args)
     return promote_shapes(fun_name, *promote_dtypes(*args))
 

@@ -343,6 +343,8 @@ def power(x1, x2, /):
     >>> jnp.power(jnp.array([1.0, 2.0, 3.0]), 2)
     Array([1., 4., 9.], dtype=float32)
     """
+    if type(x2) is int and type(x1) is Array and x1.npy.dtype.kind in "if":
+        return lax.integer_pow(x1, x2)
     check_arraylike("power", x1, x2)
     if is_concrete(x2):
         try:

@@ -7,6 +7,7 @@ XLA's rational function, the same that compiled kernels use, so it prints as in 
 
 import numpy as np
 
+SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 SMALL = 4096  # elements; larger arrays take NumPy's fast loops
 
 # The rational approximation of Eigen's and XLA's float32 tanh: x P(x²) / Q(x²), between the bounds.
@@ -17,24 +18,31 @@ TANH_P = (
 )  # fmt: skip
 TANH_Q = (1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03, 4.89352518554385e-03)
 
+TANH_P, TANH_Q = (np.float32(c).astype(DOUBLE) for c in (TANH_P, TANH_Q))
+TANH_BOUND, TANH_LINEAR = np.float32(TANH_BOUND), np.float32(TANH_LINEAR)
+
 
 def rounded(function):
     """A NumPy function of floats that is exact to the last digit for small float32 arrays."""
 
-    def impl(*xs):
-        if xs[0].dtype != np.float32 or max(x.size for x in xs) > SMALL:
-            return function(*xs)
-        return function(*[x.astype(np.float64) for x in xs]).astype(np.float32)
+    def impl(x, *more):
+        if x.dtype != SINGLE or x.size > SMALL or more and more[0].size > SMALL:
+            return function(x, *more)
+        if more:
+            return function(x.astype(DOUBLE), more[0].astype(DOUBLE)).astype(SINGLE)
+        return function(x.astype(DOUBLE)).astype(SINGLE)
 
     return impl
 
 
 def horner(coefficients, x):
-    """A polynomial in float32, each step fused: one rounding for x * y + c."""
-    wide = x.astype(np.float64)
-    y = np.float32(coefficients[0])
+    """A polynomial in float32, each step fused: one rounding for x * y + c.
+
+    The coefficients are numbers of float32, given at double precision.
+    """
+    wide, y = x.astype(DOUBLE), coefficients[0]
     for c in coefficients[1:]:
-        y = (y * wide + np.float64(np.float32(c))).astype(np.float32)
+        y = (y * wide + c).astype(SINGLE)
     return y
 
 
@@ -42,7 +50,7 @@ def tanh(x):
     """The hyperbolic tangent, for small float32 arrays to the bit as XLA's."""
     if x.dtype != np.float32 or x.size > SMALL:
         return np.tanh(x)
-    inside = np.clip(x, np.float32(-TANH_BOUND), np.float32(TANH_BOUND))
+    inside = np.maximum(np.minimum(x, TANH_BOUND), -TANH_BOUND)
     square = inside * inside
     ratio = inside * horner(TANH_P, square) / horner(TANH_Q, square)
-    return np.where(np.abs(x) < np.float32(TANH_LINEAR), x, ratio)
+    return np.where(np.abs(x) < TANH_LINEAR, x, ratio)
