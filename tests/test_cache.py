@@ -381,7 +381,7 @@ def test_keys_tell_kernels_apart():
     assert len(keys) == 3
 
 
-@pytest.mark.parametrize("changed", ["compiler", "llvmlite", "processor"])
+@pytest.mark.parametrize("changed", ["compiler", "numba", "llvmlite", "processor"])
 def test_another_compiler_or_processor_has_other_keys(tmp_path, monkeypatch, changed):
     sources = cache._sources()
     names = {"/".join(Path(path).parts[-2:]) for path in sources}
@@ -392,7 +392,7 @@ def test_another_compiler_or_processor_has_other_keys(tmp_path, monkeypatch, cha
     if changed == "processor":
         monkeypatch.setattr(cache, "processor", lambda: "another")
     else:
-        file = "/emit.py" if changed == "compiler" else "/_version.py"
+        file = "/emit.py" if changed == "compiler" else f"/{changed}/_version.py"
         [old] = [path for path in sources if path.endswith(file)]
         new = tmp_path / Path(old).name
         new.write_bytes(Path(old).read_bytes() + b"#")
