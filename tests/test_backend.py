@@ -114,6 +114,15 @@ def test_one_of_several_kernels_that_does_not_compile_is_named():
     assert backend.compile_kernels([good])[0] is compile_kernel(*good)
 
 
+def test_a_signature_that_does_not_fit_its_function():
+    for source, said in {
+        "def k(x):\n    pass\n": "Mismatch number of argument types",
+        "def other(x, y):\n    pass\n": "kernel source defines no function 'k'",
+    }.items():
+        with pytest.raises(KernelError, match=f"kernel 'k' does not compile .*: {said}"):
+            compile_kernel("k", source, ("f32[1]", "f32[1]"))
+
+
 # ---- fall-backs ---------------------------------------------------------------------------------
 
 NORMALISE = kernel(

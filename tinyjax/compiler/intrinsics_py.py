@@ -303,6 +303,6 @@ def run_source_in_python(
 def _argument(value, param: Param):
     """An argument as the Python function takes it."""
     if not param.rank:
-        return value if param.code == "intp" else WORDS[param.code](value)
+        return value if param.code == "intp" else _SCALARS.get(param.code, np.bool_)(value)
     array = of_rank(value, param.rank)
     return Halves(array) if param.code in ("f16", "bf16") else array

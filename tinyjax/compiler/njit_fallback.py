@@ -151,7 +151,7 @@ class _InWords(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         [target], value = node.targets, self.visit(node.value)
         part = self.part(target)
-        if part is not None:
+        if part is not None and isinstance(target, ast.Subscript):
             half = part.code in ("f16", "bf16")
             cast = "bool_" if part.code == "bool" else part.code
             value = self.call(f"written_{part.code}" if half else cast, value)

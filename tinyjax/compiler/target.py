@@ -321,7 +321,6 @@ def lower_to_ir(name: str, source: str, params: Sequence[Param]) -> tuple[str, s
         Lower(context, modules, description, numba_ir).lower()
     compiled = modules.module.globals[description.llvm_func_name]
     compiled.linkage = "internal"
-    compiled.attributes.add(
-        "noinline"
-    )  # its arguments' noalias marks survive best in a function of its own
+    # A function of its own: its arguments' noalias marks would not survive inlining as well.
+    compiled.attributes.add("noinline")
     return str(modules.module), compiled.get_reference()
