@@ -91,5 +91,35 @@ def test_a_nan_at_every_seam(name, n):
         np.testing.assert_allclose(got, want, rtol=1e-5, err_msg=f"{name}, {n}, {place}")
 
 
+FAR = 3_000_001  # elements, which both cores share
+WAYS = {  # axis, shape
+    "all": (None, (FAR,)), "row": (1, (2, FAR // 2)), "column": (0, (FAR // 2, 2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "argmax", "argmin", "cumsum"])
+def test_odd_values_in_the_share_of_either_core(name, way):
+    """NumPy decides: a NaN anywhere, infinities that meet, equal extremes far apart."""
+    axis, shape = WAYS[way]
+    program = tinyjax.jit(lambda x: getattr(tinyjax.numpy, name)(x, axis=axis))
+    calm = np.random.default_rng(0).uniform(0.9999, 1.0001, shape).astype(np.float32)
+    for places in (
+        *({k: NAN} for k in (0.01, 0.49, 0.51, 0.999)),
+        {0.2: INF, 0.9: -INF},
+        {0.3: NAN, 0.7: INF},
+        {0.7: NAN, 0.8: NAN},
+        {0.3: 2.0, 0.7: 2.0},
+        {0.3: 0.5, 0.7: 0.5},
+    ):
+        x = calm.copy()
+        for share, value in places.items():
+            x.reshape(-1)[int(share * x.size)] = value
+        wide = x if name.startswith("arg") else x.astype(np.float64)
+        with np.errstate(all="ignore"):
+            want = getattr(np, name)(wide, axis=axis)
+        np.testing.assert_allclose(np.asarray(program(x)), want, rtol=1e-6, err_msg=str(places))
+
+
 def test_the_shapes_have_ten_million_numbers():
     assert {np.prod(s) for s in SHAPES.values()} == {accuracy_reductions.COUNT}
