@@ -212,6 +212,18 @@ def test_hessian():
     check(hessian, [[normal(n, m), normal(m)] for n, m in [(20, 10), (12, 12), (10, 20)]])
 
 
+def shifted(world, x):
+    """The same equation of two programs, with other numbers."""
+    step = lambda s, row: (s + row[11:31] * row[23:43], row[17:27] + 1)
+    return x[13:33, 7:27] * 2, world.lax.scan(step, world.numpy.zeros(20), x[6:])
+
+
+def test_offsets():
+    check(
+        lambda world, x: shifted(world, x), [[normal(*s)] for s in [(100, 50), (64, 64), (40, 60)]]
+    )
+
+
 def test_scalar_constants_that_are_sizes():
     check(
         lambda world, x: (x * 64.0, x / 30.0, x.mean()), [[normal(*s)] for s in [(100, 50), (7, 9)]]

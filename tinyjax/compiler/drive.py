@@ -215,7 +215,7 @@ class Driver:
         """The line that calls a kernel for a group of its stages."""
         args = [
             *self.passed(kernel, kernel.arrays, used),
-            *(str(n) for _, n in kernel.sizes.values()),
+            *(str(n) for _, n in kernel.sizes),
         ]
         if kernel.extra:
             for k, stage in enumerate(kernel.stages):
@@ -237,7 +237,7 @@ class Driver:
         arrays = self.passed(kernel, names[:begin], used)
         others = self.passed(kernel, names[begin + len(own) :], used)
         empty = ["0", "0"]
-        between = [*others, *(str(n) for _, n in kernel.sizes.values()), *empty * number]
+        between = [*others, *(str(n) for _, n in kernel.sizes), *empty * number]
         after = empty * (len(kernel.stages) - 1 - number)
         store = f"scratch_{self.scratch}"
         self.scratch += 1

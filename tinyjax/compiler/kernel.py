@@ -82,7 +82,7 @@ class Kernel:
     def __init__(self, name, namer, known_sizes):
         self.name, self.namer, self.known_sizes = name, namer, known_sizes
         self.arrays = {}  # name -> (code, operand); an operand is a Var or a Scratch
-        self.sizes = {}  # role -> (name, number)
+        self.sizes = {}  # (role, number) -> name
         self.places, self.scalars = {}, {}  # Var -> Place, Var -> text
         self.scopes = [Scope()]
         self.base = 0  # the scope of the block under construction
@@ -98,9 +98,10 @@ class Kernel:
 
     def parameter(self, role, n):
         """The name of a number that is passed to the kernel."""
-        if role not in self.sizes:
-            self.sizes[role] = self.fresh(f"n{len(self.sizes)}"), int(n)
-        return self.sizes[role][0]
+        key = role, int(n)
+        if key not in self.sizes:
+            self.sizes[key] = self.fresh(f"n{len(self.sizes)}")
+        return self.sizes[key]
 
     def bounds(self, n):
         """The range of the outermost loop of a stage that threads may share, else None."""
@@ -247,7 +248,7 @@ class Kernel:
 
     def finish(self):
         """The source text."""
-        params = [*self.arrays, *(name for name, _ in self.sizes.values()), *self.extra]
+        params = [*self.arrays, *self.sizes.values(), *self.extra]
         lines = self.scopes[0].lines
         if all(line.startswith("#") for line in lines):
             lines = [*lines, "pass"]
@@ -258,7 +259,7 @@ class Kernel:
     def described(self):
         """Comments that say what the parameters are: here, and only here, sizes are numbers."""
         arrays = [f"{n}:{code}[{','.join(map(str, x.shape))}]" for n, (code, x) in self.shapes()]
-        sizes = [f"{name}={n}" for name, n in self.sizes.values()]
+        sizes = [f"{name}={n}" for (_, n), name in self.sizes.items()]
         return textwrap.wrap(
             " ".join([*arrays, *sizes]), 96, initial_indent="# ", subsequent_indent="# "
         )

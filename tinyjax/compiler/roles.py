@@ -203,7 +203,7 @@ class Axes:
 
     def name_all(self):
         """Give every variable a type whose sizes have roles, and numbers of equations, too."""
-        for program in self.programs:
+        for number, program in enumerate(self.programs):
             for v in program.invars:
                 self.name(v)
             for v in program.consts:
@@ -211,7 +211,7 @@ class Axes:
             for k, eqn in enumerate(program.eqns):
                 for v in eqn.outvars:
                     self.name(v)
-                name_params(eqn, f"{len(self.programs)}:{k}")
+                name_params(eqn, f"{number}:{k}")
 
     def name(self, var):
         """The type of one variable."""
