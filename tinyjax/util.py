@@ -14,8 +14,8 @@ try:
     silence = functools.partial(_extobj_contextvar.set, _make_extobj(all="ignore"))
     restore = _extobj_contextvar.reset
 except ImportError:  # NumPy's insides have changed
-    silence = functools.partial(np.seterr, all="ignore")
-    restore = lambda before: np.seterr(**before)  # noqa: E731
+    silence = functools.partial(np.seterr, all="ignore")  # type: ignore
+    restore = lambda before: np.seterr(**before)  # type: ignore # noqa: E731
 
 
 # ---- lists --------------------------------------------------------------------------------------

@@ -6,14 +6,18 @@ and write each element once, memory decides, and kernels only win by using its p
 """
 
 import operator
+from typing import Any
 
 import numpy as np
 
 LARGE, HUGE = 1 << 15, 1 << 22  # measured: from here on kernels are faster, or as fast
 
-ONE_PASS = {np.add, np.subtract, np.multiply, np.less, np.less_equal, np.greater, np.greater_equal}
-ONE_PASS |= {np.invert, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.abs, np.square}
-ONE_PASS |= {np.isfinite, np.floor, np.ceil, operator.eq, operator.ne}
+#: What reads and writes each element once.
+ONE_PASS: set[Any] = {
+    *(np.add, np.subtract, np.multiply, np.abs, np.square, np.floor, np.ceil, np.isfinite),
+    *(np.less, np.less_equal, np.greater, np.greater_equal, operator.eq, operator.ne),
+    *(np.invert, np.bitwise_and, np.bitwise_or, np.bitwise_xor),
+}
 
 
 def large_for(impl):

@@ -10,6 +10,7 @@ import numpy as np
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 SMALL = 4096  # elements; larger arrays take NumPy's fast loops
 
+
 # The rational approximation of Eigen's and XLA's float32 tanh: x P(x²) / Q(x²), between the bounds.
 TANH_BOUND, TANH_LINEAR = 7.99881172180175781, 0.0004  # beyond: the value there; within: x
 TANH_P = (
@@ -18,8 +19,7 @@ TANH_P = (
 )  # fmt: skip
 TANH_Q = (1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03, 4.89352518554385e-03)
 
-TANH_P, TANH_Q = (np.float32(c).astype(DOUBLE) for c in (TANH_P, TANH_Q))
-TANH_BOUND, TANH_LINEAR = np.float32(TANH_BOUND), np.float32(TANH_LINEAR)
+TANH_RATIO = [np.array(c, SINGLE).astype(DOUBLE) for c in (TANH_P, TANH_Q)]
 
 
 def rounded(function):
@@ -50,7 +50,9 @@ def tanh(x):
     """The hyperbolic tangent, for small float32 arrays to the bit as XLA's."""
     if x.dtype != np.float32 or x.size > SMALL:
         return np.tanh(x)
-    inside = np.maximum(np.minimum(x, TANH_BOUND), -TANH_BOUND)
+    bound = np.float32(TANH_BOUND)
+    inside = np.maximum(np.minimum(x, bound), -bound)
     square = inside * inside
-    ratio = inside * horner(TANH_P, square) / horner(TANH_Q, square)
-    return np.where(np.abs(x) < TANH_LINEAR, x, ratio)
+    p, q = TANH_RATIO
+    ratio = inside * horner(p, square) / horner(q, square)
+    return np.where(np.abs(x) < np.float32(TANH_LINEAR), x, ratio)
