@@ -832,6 +832,20 @@ def test_threads_share_reductions_and_results_stay_the_same(shape, monkeypatch):
         np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=1e-4)
 
 
+@pytest.mark.parametrize("shape", [(30, 700, 50), (3, 200, 5000), (2, 1, 9000), (5, 6, 7)], ids=str)
+@pytest.mark.parametrize("count", [1, 2])
+def test_reductions_over_a_middle_axis(shape, count, monkeypatch):
+    monkeypatch.setattr(stages, "WORTH_THREADS", 0)
+    monkeypatch.setattr(stages, "planned", lambda: count)
+
+    def f(op, x):
+        y = op.exp(x)
+        sums = [op.reduce_sum(y, (1,)), op.reduce_max(x, (1,)), op.reduce_prod(x, (0, 1))]
+        return [*sums, y, op.reduce_sum(op.convert_element_type(y, np.int32), (1,))]
+
+    both(f, np.random.default_rng(4).uniform(0.9, 1.1, shape).astype(F))
+
+
 # ---- when things go wrong -----------------------------------------------------------------------
 
 
