@@ -52,6 +52,7 @@ from tinyjax.compiler.target_lowering import (
     LOOPS,
     emit_getitem,
     emit_intrinsic,
+    emit_range,
     emit_setitem,
     emit_shape,
     emit_size,
@@ -210,6 +211,8 @@ class KernelTarget(cpu.CPUContext):
             return functools.partial(word.emit, self, sig)
         if fn in LOOPS:
             return functools.partial(LOOPS[fn], self, sig)
+        if isinstance(sig.return_type, types.RangeType):
+            return functools.partial(emit_range, self, sig)
         return super().get_function(fn, sig, _firstcall)
 
     def get_getattr(self, typ, attr):

@@ -165,6 +165,17 @@ def emit_slice(context, builder, kind, index, data, lengths, value):
 # ---- loops --------------------------------------------------------------------------------------
 
 
+def emit_range(context, sig, builder, args, loc=None):
+    """What ``range(...)`` gives: start, end and step."""
+    low, high, step = {1: (None, 0, None), 2: (0, 1, None), 3: (0, 1, 2)}[len(args)]
+    kind = context.get_value_type(sig.return_type)
+    value = ir.Constant(kind, ir.Undefined)
+    for k, (at, otherwise) in enumerate([(low, 0), (high, 0), (step, 1)]):
+        part = ir.Constant(kind.elements[k], otherwise) if at is None else args[at]
+        value = builder.insert_value(value, part, k)
+    return value
+
+
 def emit_getiter(context, sig, builder, args):
     """Start a loop over a range: a place for the next number, the end and the step."""
     start, stop, step = (builder.extract_value(args[0], k) for k in range(3))
