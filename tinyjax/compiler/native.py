@@ -24,12 +24,13 @@ KNOWN = range(14, 23)
 def target_machine(opt: int = 2) -> llvm.TargetMachine:
     """LLVM's description of this CPU, with every feature it has.
 
-    Loop strength reduction is switched off, for the whole process: it takes a third of the time of
-    making code, and on CPUs that compute addresses while they load, loops are as fast without.
+    Loop strength reduction is switched off, for the whole process, on x86: it takes a third of the
+    time of making code, and where loads compute addresses, loops are as fast without.
     """
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    if llvm.llvm_version_info[0] in KNOWN:
+    x86 = llvm.get_process_triple().startswith("x86_64")
+    if x86 and llvm.llvm_version_info[0] in KNOWN:
         llvm.set_option("tinyjax", "-disable-lsr")
     target = llvm.Target.from_triple(llvm.get_process_triple())
     return target.create_target_machine(
