@@ -226,5 +226,6 @@ def test_offsets():
 
 def test_scalar_constants_that_are_sizes():
     check(
-        lambda world, x: (x * 64.0, x / 30.0, x.mean()), [[normal(*s)] for s in [(100, 50), (7, 9)]]
+        lambda world, x: (x * 64.0, x / 30.0, x.mean()),
+        [[normal(*s)] for s in [(100, 50), (7, 9), (64, 30), (8, 8)]],
     )

@@ -72,6 +72,9 @@ class Scope:
 # ---- the kernel ---------------------------------------------------------------------------------
 
 
+MAX_SIZE = 1 << 53
+
+
 class Kernel:
     """Collects parameters and lines; `finish` makes them the source of one function.
 
@@ -155,8 +158,12 @@ class Kernel:
         return str(np.asarray(atom.val)[()])
 
     def is_size(self, value):
-        """Whether a number is a size of the program."""
-        return not isinstance(value, (np.bool_, np.complexfloating)) and value in self.known_sizes
+        """Whether a number may be a size of the program: a whole float, whatever the sizes are."""
+        if isinstance(value, (np.bool_, np.complexfloating)):
+            return False
+        if isinstance(value, np.integer):
+            return value in self.known_sizes
+        return 4 < value < MAX_SIZE and float(value).is_integer()
 
     # stages
 
