@@ -10,6 +10,7 @@ from tinyjax.array import Array
 from tinyjax.compiler import backend
 from tinyjax.compiler.buffers import Scratch, maker
 from tinyjax.compiler.emit import Block, Emitter
+from tinyjax.compiler.emit_dot import has_loops
 from tinyjax.compiler.emit_loops import inner_programs, loopable, outputs
 from tinyjax.compiler.fusion import CallOut, plan
 from tinyjax.compiler.interpret import call_out
@@ -17,8 +18,17 @@ from tinyjax.compiler.kernel import Kernel, Namer, anonymous
 from tinyjax.compiler.kernel import Scratch as ScratchOperand
 from tinyjax.compiler.keys import is_key, to_keys, to_words
 from tinyjax.compiler.passes import prepare
+from tinyjax.compiler.products import product
 from tinyjax.compiler.roles import with_roles
-from tinyjax.compiler.stages import calls, cut, has_end, is_divisible, is_shared, segments
+from tinyjax.compiler.stages import (
+    calls,
+    cut,
+    has_end,
+    is_divisible,
+    is_left_to_numpy,
+    is_shared,
+    segments,
+)
 from tinyjax.compiler.threads import pieces, run_all
 from tinyjax.compiler.words import code_of
 from tinyjax.core import Literal
@@ -36,24 +46,12 @@ DTYPES = {
 }
 
 
-TINY_PRODUCT = 4096  # multiplications
+def top_level(eqn):
+    """Whether an equation outside of loops is part of a kernel.
 
-
-def top_level(program):
-    """-> which equations outside of loops are part of a kernel.
-
-    Matrix products are if all of them are tiny. One large product makes all of them NumPy's, so
-    that the text of a program's kernels changes once when its arrays grow, not at each product.
+    Matrix products of all sizes are, so that the text does not depend on sizes (see stages.py).
     """
-    products = [eqn for eqn in program.eqns if eqn.primitive.name == "dot_general"]
-    tiny = all(p.outvars[0].aval.size * contracted(p) <= TINY_PRODUCT for p in products)
-    return lambda eqn: loopable(eqn) and (tiny or eqn.primitive.name != "dot_general")
-
-
-def contracted(eqn):
-    """The number of terms of each element of a matrix product."""
-    (axes, _), _ = eqn.params["dimension_numbers"]
-    return int(np.prod([eqn.invars[0].aval.shape[d] for d in axes], dtype=np.int64))
+    return has_loops(eqn) if eqn.primitive.name == "dot_general" else loopable(eqn)
 
 
 EXPLANATION = """\
@@ -77,7 +75,7 @@ class Driver:
             self.namer(v)
         whole = outputs(program)
         self.items, self.lazy, self.used_at, self.item_of = plan(
-            program.eqns, whole, top_level(program)
+            program.eqns, whole, top_level, through_products=False
         )
         self.whole, self.space, self.body = set(whole), {}, []
         self.known_sizes = sizes_of(program)
@@ -144,13 +142,17 @@ class Driver:
         waiting = list(exported)
         for n, group in enumerate(groups):
             last = n == len(groups) - 1
+            by_numpy = is_left_to_numpy(kernel.stages[group[0]])
             for v in [v for v in waiting if last or kernel.places[v].name in used[n]]:
                 waiting.remove(v)
-                self.allocate(v)
+                if not (by_numpy and v in kernel.stages[group[0]].items[0].eqn.outvars):
+                    self.allocate(v)
             for (begin, _), names in spans.items():
                 if begin == n:
                     self.body.append(self.take(kernel, names))
-            if is_shared(kernel.stages[group[0]]):
+            if by_numpy:
+                self.call_numpy(kernel, kernel.stages[group[0]].items[0].eqn)
+            elif is_shared(kernel.stages[group[0]]):
                 self.call_in_parts(kernel, group[0], used[n])
             else:
                 self.call(kernel, group, used[n])
@@ -210,6 +212,28 @@ class Driver:
                 yield self.scratch_names[name]
             else:
                 yield self.argument(operand)
+
+    def call_numpy(self, kernel, eqn):
+        """The line that has NumPy compute a large matrix product instead of a stage."""
+        names = [self.name_in_driver(kernel, v) for v in eqn.invars]
+        [out] = eqn.outvars
+        function = f"{eqn.primitive.name}_{self.namer(out)}"
+        known = product(eqn)
+        self.space[function] = known or call_out(eqn, self.compile_jaxpr)
+        comment = f"  # {self.namer(out)}:{out.aval.str_short(True)}"
+        if type(kernel.arrays[kernel.places[out].name][1]) is not ScratchOperand:
+            line = f"{self.namer(out)} = {function}({', '.join(names)})"
+            self.made.add(out)
+        elif known:
+            line = f"{function}({', '.join([*names, self.name_in_driver(kernel, out)])})"
+        else:
+            line = f"{self.name_in_driver(kernel, out)}[...] = {function}({', '.join(names)})"
+        self.body.append(line + comment)
+
+    def name_in_driver(self, kernel, var):
+        """The driver's name of an array that a kernel reads or writes."""
+        name = kernel.places[var].name
+        return next(self.passed(kernel, [name], {name}))
 
     def call(self, kernel, group, used):
         """The line that calls a kernel for a group of its stages."""
@@ -311,7 +335,8 @@ class Driver:
         for n, v in zip(names, program.invars):
             lines.append(f"    {n} = {n}.npy  # {v.aval.str_short(True)}")
         body = self.body
-        if any(type(s) is CallOut for _, s in self.segments):
+        stages = [stage for kernel in self.kernels for stage in kernel.stages]
+        if any(type(s) is CallOut for _, s in self.segments) or any(map(is_left_to_numpy, stages)):
             body = ["with errstate(all='ignore'):", *("    " + x for x in body)] if body else []
         for n, v in zip(names, self.jaxpr.invars):
             if is_key(v):

@@ -14,15 +14,22 @@ from tinyjax.compiler.words import code_of, literal
 MAX_PRODUCT = 1 << 16  # multiplications of a matrix product that is written as loops
 
 
+def has_loops(eqn):
+    """Whether a product can be written as loops."""
+    dtypes = {v.aval.dtype for v in (*eqn.invars, *eqn.outvars)}
+    return len(dtypes) == 1 and code_of(*dtypes) in ("f32", "f64")
+
+
+def multiplications(eqn):
+    """How many numbers a product multiplies."""
+    (lc, _), _ = eqn.params["dimension_numbers"]
+    terms = math.prod(int(eqn.invars[0].aval.shape[d]) for d in lc)
+    return int(eqn.outvars[0].aval.size) * terms
+
+
 def is_small_product(eqn):
     """Whether a product is small enough for plain loops."""
-    out = eqn.outvars[0].aval
-    if code_of(out.dtype) not in ("f32", "f64") or any(
-        v.aval.dtype != out.dtype for v in eqn.invars
-    ):
-        return False
-    (lc, _), _ = eqn.params["dimension_numbers"]
-    return out.size * math.prod(eqn.invars[0].aval.shape[d] for d in lc) <= MAX_PRODUCT
+    return has_loops(eqn) and multiplications(eqn) <= MAX_PRODUCT
 
 
 class Product:

@@ -166,11 +166,12 @@ class Planner:
     """Sorts the equations of one block into items.
 
     loopable(eqn): whether a control flow equation can be part of a kernel. whole: variables that
-    must exist as arrays (or scalars) when the block has run.
+    must exist as arrays (or scalars) when the block has run. through_products: whether matrix
+    products read through what moves elements; if not, NumPy can compute them instead.
     """
 
-    def __init__(self, loopable, whole):
-        self.loopable, self.whole = loopable, whole
+    def __init__(self, loopable, whole, through_products):
+        self.loopable, self.whole, self.through_products = loopable, whole, through_products
         self.items, self.item_of, self.lazy = [], {}, {}
         self.used_at = {}  # Var -> items that read it
 
@@ -252,7 +253,7 @@ class Planner:
     def plan(self, eqns):
         """All equations -> items."""
         wanted = set(self.whole)
-        moved = {v for eqn in eqns if is_move(eqn) for v in eqn.outvars}
+        moved = {v for eqn in eqns if is_move(eqn) and self.through_products for v in eqn.outvars}
         wanted.update(v for eqn in eqns if is_reduction(eqn) for v in joined(eqn, eqns))
         for eqn in reversed(eqns):
             # what moves elements to several results is NumPy's work if one of them must be there
@@ -434,8 +435,8 @@ def joined(eqn, eqns):
     return [v for e in made for v in e.outvars]
 
 
-def plan(eqns, whole, loopable):
+def plan(eqns, whole, loopable, through_products=True):
     """-> items, definitions of the variables that are read through, and who reads what."""
-    planner = Planner(loopable, whole)
+    planner = Planner(loopable, whole, through_products)
     items = planner.plan(eqns)
     return items, planner.lazy, planner.used_at, planner.item_of

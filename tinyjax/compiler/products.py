@@ -78,7 +78,10 @@ one_thread = OneThread()
 
 
 def product(eqn):
-    """A function of two NumPy arrays for a dot_general equation; None where its card must do it."""
+    """A function of two NumPy arrays for a dot_general equation; None where its card must do it.
+
+    The result is written to a third array instead, if one is given.
+    """
     a, b = (v.aval for v in eqn.invars)
     out = eqn.outvars[0].aval
     if a.dtype != b.dtype or a.dtype != out.dtype or out.dtype.name not in ("float32", "float64"):
@@ -94,21 +97,25 @@ def product(eqn):
     new, shape = maker((m, n), out.dtype), out.shape
     cut = COUNT > 1 and m * n * k >= LARGE and max(m, n) >= 2 * COUNT
 
-    if is_long(m, n, k, out.dtype):
-        return lambda x, y: np.asarray(long_dot(left(x).reshape(-1), right(y).reshape(-1)))
+    long = is_long(m, n, k, out.dtype)
     plain = m * n * k < SMALL or (COUNT == 1 and one_blas_thread())
 
-    def multiply(x, y):
-        x, y, result = left(x), right(y), new()
-        if plain:
+    def compute(x, y, result):
+        if long:
+            result[...] = long_dot(x.reshape(-1), y.reshape(-1))
+        elif plain:
             np.dot(x, y, result)
-            return result.reshape(shape)
-        with one_thread:
-            if cut:
-                run_all(parts(x, y, result))
-            else:
-                np.dot(x, y, result)
-        return result.reshape(shape)
+        else:
+            with one_thread:
+                if cut:
+                    run_all(parts(x, y, result))
+                else:
+                    np.dot(x, y, result)
+
+    def multiply(x, y, out=None):
+        result = new() if out is None else out.reshape(m, n)
+        compute(left(x), right(y), result)
+        return result.reshape(shape) if out is None else None
 
     return multiply
 

@@ -3,16 +3,19 @@
 A kernel computes consecutive items, up to a number of equations. Its stages are compiled together:
 each runs for a range of steps that the caller chooses, and an empty range leaves it out. So one and
 the same kernel serves small arrays, in a single call, and large ones, stage by stage, with threads
-that share the steps of each.
+that share the steps of each. A matrix product is a stage, too: if it is large, NumPy computes it,
+and the kernel leaves that stage out.
 """
 
 import math
 
-from tinyjax.compiler.fusion import CallOut, Nest
+from tinyjax.compiler.emit_dot import multiplications
+from tinyjax.compiler.fusion import CallOut, Loop, Nest
 from tinyjax.compiler.threads import planned
 from tinyjax.compiler.words import COSTLY
 
 MAX_EQUATIONS = 80  # per kernel
+WORTH_NUMPY = 4096  # multiplications from which on a matrix product is NumPy's
 WORTH_THREADS = 200  # microseconds of work from which on threads share the steps of a stage
 
 
@@ -46,16 +49,21 @@ def has_end(item):
     return is_divisible(item) and item.mode in ("full", "cols")
 
 
+def is_product(item):
+    """Whether an item is a matrix product."""
+    return type(item) is Loop and item.eqn.primitive.name == "dot_general"
+
+
 def cut(items):
     """Lists of consecutive items that make one stage each."""
     found, joining = [], False
     for item in items:
-        divisible = is_divisible(item)
-        if joining and not divisible:
+        apart = is_divisible(item) or is_product(item)
+        if joining and not apart:
             found[-1].append(item)
         else:
             found.append([item])
-        joining = not divisible or has_end(item)
+        joining = not apart or has_end(item)
     return found
 
 
@@ -75,13 +83,19 @@ def calls(stages):
     """Lists of the numbers of stages that are run by one call; what threads share is alone."""
     found, joining = [], False
     for k, stage in enumerate(stages):
-        shared = is_shared(stage)
-        if joining and not shared:
+        apart = is_shared(stage) or is_left_to_numpy(stage)
+        if joining and not apart:
             found[-1].append(k)
         else:
             found.append([k])
-        joining = not shared
+        joining = not apart
     return found
+
+
+def is_left_to_numpy(stage):
+    """Whether a stage is a matrix product that is large enough for NumPy."""
+    [first, *_] = stage.items or [None]
+    return is_product(first) and multiplications(first.eqn) > WORTH_NUMPY
 
 
 def is_shared(stage):
