@@ -199,7 +199,7 @@ def test_every_word_means_the_same_through_njit(code):
         np.testing.assert_allclose(got, want, rtol=1e-6, err_msg=text)
 
 
-# ---- no Numba -------------------------------------------------------------------------------------
+# ---- no Numba -----------------------------------------------------------------------------------
 
 
 def test_numba_is_not_there():
