@@ -17,7 +17,7 @@ from tinyjax.compiler.threads import COUNT, pieces, run_all
 from tinyjax.primitives.dot import is_long, long_dot
 
 SMALL = 1 << 13  # multiplications up to which BLAS does not think of threads
-LARGE = 1 << 21  # multiplications from which on pieces are worth the hand-over
+LARGE = 1 << 22  # multiplications from which on pieces are worth the hand-over
 
 # ---- BLAS threads -------------------------------------------------------------------------------
 
