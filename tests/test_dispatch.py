@@ -221,6 +221,28 @@ def test_a_callback_may_call_long_programs(gate):
     assert [float(f(float(k))) for k in range(3)] == [2.0, 4.0, 6.0]
 
 
+def test_a_callback_may_wait_for_others_that_call_long_programs(gate):
+    """In another thread, or called later: kernels do not queue behind callbacks."""
+    x = jnp.ones((300, 300))
+    long = jax.jit(lambda x: jax.lax.fori_loop(0, 40, lambda i, x: jnp.tanh(x @ x), x)[0, 0])
+    wanted = [float(long(x)) for _ in range(2)][0]
+    later = []
+
+    def host(_):
+        time.sleep(0.01)
+        found = []
+        other = threading.Thread(target=lambda: found.append(float(long(x))))
+        other.start()
+        other.join(ENOUGH)
+        return np.float32(found[0] + (float(later[0]) if later else 0))
+
+    f = jax.jit(lambda x: jax.pure_callback(host, jax.ShapeDtypeStruct((), jnp.float32), x))
+    assert f(jnp.float32(0)) == np.float32(wanted)
+    y = f(jnp.float32(0))
+    later.append(long(x))
+    assert y in (np.float32(wanted), np.float32(2 * wanted))
+
+
 # ---- errors --------------------------------------------------------------------------------------
 
 

@@ -143,3 +143,14 @@ def test_functions_without_arguments_are_read():
     f = jax.jit(lambda: jnp.ones(2))
     assert [f().sum().item() for _ in range(3)] == [2.0] * 3
     assert f.cache_info()[:2] == (2, 1)
+
+
+def test_a_static_value_that_does_not_equal_itself():
+    f = jax.jit(lambda x, n: x * n, static_argnums=1)
+    for _ in range(3):
+        assert np.isnan(f(jnp.float32(2), float("nan")))
+
+
+def test_keywords_may_have_any_name():
+    f = jax.jit(lambda **names: names["self"] + names["args"])
+    assert [f(self=1, args=2).item() for _ in range(3)] == [3, 3, 3]

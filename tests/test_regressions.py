@@ -187,3 +187,79 @@ def test_dtypes_alone_decide_what_a_vector_of_leaves_is():
     )
     assert ours.dtype == theirs.dtype
     np.testing.assert_array_equal(ours, theirs)
+
+
+# ---- functions that are called like something in a driver ---------------------------------------
+
+NAMES = "sort lu top_k cumsum reduce dot_general_c sort_0 Array args errstate contiguous in_parts "
+NAMES += "to_keys take_scratch take_scratch_0 give_scratch_0 new_b no_f32 literal_0 TypeError v0"
+
+
+@pytest.mark.parametrize("name", NAMES.split())
+def test_names_of_functions_are_free(name):
+    def program(w, x):
+        jnp = w.numpy
+        y = jnp.sort(x) * 2 + jnp.cumsum(x, 0) @ x.T
+        return y / 3 + w.lax.top_k(x, 2)[0].sum(), jnp.linalg.slogdet(x @ x.T), 1.5
+
+    def named(w):
+        f = lambda x: program(w, x)
+        f.__name__ = name
+        return w.jit(f)
+
+    x = np.random.default_rng(0).normal(size=(40, 40)).astype(np.float32)[:, ::-1]
+    got, want = (w.tree.leaves(named(w)(x)) for w in (tinyjax, jax))
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-3)
+
+
+# ---- arrays that are none ------------------------------------------------------------------------
+
+ODD = {
+    "big endian": (np.array([1, 2], ">i4"), "newbyteorder"),
+    "text": (np.array(["a"]), "not a valid JAX type"),
+    "objects": (np.array([None]), "not a valid JAX type"),
+    "long double": (np.ones(2, np.longdouble), "not a valid JAX type"),
+    "dates": (np.array(["2026-11-30"], "datetime64[D]"), "not a valid JAX type"),
+    "records": (np.zeros(2, [("a", "f4")]), "not a valid JAX type"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_arrays_of_no_known_dtype_are_refused(name):
+    x, message = ODD[name]
+    for take in (tinyjax.jit(lambda x: x), tinyjax.device_put, tinyjax.numpy.asarray):
+        with pytest.raises(TypeError, match=message):
+            take(x)
+    with pytest.raises(TypeError):
+        jax.jit(lambda x: x)(x)
+
+
+def test_masked_arrays_are_refused():
+    x = np.ma.array([1.0, 2.0], mask=[False, True])
+    for w in (tinyjax, jax):
+        with pytest.raises(ValueError, match="masked arrays are not supported"):
+            w.jit(lambda x: x + 1)(x)
+
+
+def test_a_loop_sees_what_a_captured_numpy_array_holds_now():
+    seen = []
+    for w in (tinyjax, jax):
+        array = np.ones(3, np.float32)
+        add = lambda c, _, array=array: (c + array, None)
+        results = []
+        for k in range(4):
+            array[:] = k
+            results.append(np.asarray(w.lax.scan(add, w.numpy.zeros(3), None, 2)[0]).tolist())
+        seen.append(results)
+    assert seen[0] == seen[1] == [[2.0 * k] * 3 for k in range(4)]
+
+
+def test_a_dump_folder_that_cannot_be_made_is_told_and_done_without(tmp_path):
+    (tmp_path / "file").write_text("")
+    tinyjax.config.update("tinyjax_dump", str(tmp_path / "file" / "below"))
+    try:
+        with pytest.warns(RuntimeWarning, match="nothing is written to the folder of the flag"):
+            assert tinyjax.jit(lambda x: x * 2.625 + 1)(2.0) == 6.25
+    finally:
+        tinyjax.config.update("tinyjax_dump", None)

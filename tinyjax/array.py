@@ -11,7 +11,8 @@ class Array(Value):
 
     npy: the data (a NumPy array or scalar that nobody else writes to).
     weak_type: it came from Python numbers. literal: it prints inside jaxprs, as a number
-    does; if it is a Python number, literal is (number,), since jaxprs show the digits as written.
+    does; if it is a Python number, literal is (number,), since jaxprs show the digits as written;
+    None if it is a copy of a NumPy array, to which its owner may write.
     job: of an array that is not ready, its type and what computes it (compiler/dispatch.py).
     """
 
@@ -182,14 +183,31 @@ def lift(x):
     if type(x) in dtypes.python_scalar_types:
         return Array(dtypes.coerce_to_array(x), weak_type=type(x) is not bool, literal=(x,))
     if isinstance(x, (np.ndarray, np.generic)):
-        dtype = dtypes.canonicalize_dtype(x.dtype)
-        return Array(np.array(x, dtype), literal=np.ndim(x) == 0)
+        return lift_numpy(x)
     if hasattr(x, "__jax_array__"):
         return lift(x.__jax_array__())
     raise TypeError(
         f"Value {x!r} of type {type(x)} is not a valid JAX type: give an array or a number. "
         "(A list or tuple must be made an array first, with jnp.array.)"
     )
+
+
+def lift_numpy(x):
+    """A NumPy array or number as an Array. literal is None if somebody may still write to x.
+
+    Raises TypeError for a dtype that arrays cannot have, ValueError for a masked array.
+    """
+    if x.dtype not in dtypes.VALID:
+        wanted = "float" if x.dtype.isnative else "x.dtype.newbyteorder('=')"
+        raise TypeError(
+            f"An array of dtype {x.dtype} is not a valid JAX type: arrays hold numbers and "
+            f"booleans in the machine's byte order. Convert it first: x.astype({wanted})."
+        )
+    if type(x) is not np.ndarray and isinstance(x, np.ma.MaskedArray):
+        raise ValueError(
+            "NumPy masked arrays are not supported: call x.filled(value) to get an ordinary array."
+        )
+    return Array(np.array(x, dtypes.canonicalize_dtype(x.dtype)), literal=x.ndim == 0 or None)
 
 
 def is_arraylike(x):

@@ -1,8 +1,9 @@
 """Asynchronous dispatch: a long program runs in a thread of its own while its caller goes on.
 
 The caller gets Arrays that are not ready yet. They know their types; whoever looks at a value waits
-for it. One thread takes one program after the other, so results come in the order of the calls. An
-error is raised where the result is first looked at.
+for it. One thread takes one program after the other, so results come in the order of the calls;
+programs that call back into Python have another thread. An error is raised where the result is
+looked at.
 
 Handing a program over costs about 50 microseconds, so only long programs are: those that took a
 few milliseconds the last time. A program with effects (printing, callbacks that must happen) runs
@@ -17,7 +18,7 @@ from contextvars import copy_context
 from time import perf_counter
 
 from tinyjax.array import Array
-from tinyjax.compiler.effort import has_unknown, seconds
+from tinyjax.compiler.effort import calls_python, has_unknown, seconds
 from tinyjax.compiler.keys import is_key
 from tinyjax.config import current_flags
 from tinyjax.core import effects
@@ -68,8 +69,8 @@ class PendingArray(Array):
 class Job:
     """One call of a program: what to run, and the Arrays that wait for it."""
 
-    def __init__(self, work, avals):
-        self.work, self.results = work, [PendingArray(a, self) for a in avals]
+    def __init__(self, work, avals, lane):
+        self.lane, self.work, self.results = lane, work, [PendingArray(a, self) for a in avals]
         self.context, self.process = copy_context(), os.getpid()  # flags are those of the caller
         self.done, self.error = threading.Event(), None
 
@@ -99,15 +100,41 @@ class Job:
             raise error.with_traceback(trace)
 
 
-# ---- the thread ----------------------------------------------------------------------------------
+# ---- threads -------------------------------------------------------------------------------------
 
-_jobs: queue.Queue = queue.Queue(IN_FLIGHT)
-_thread: threading.Thread | None = None
-_start, _closed = threading.Lock(), False
+
+class Lane:
+    """A thread that runs one job after the other."""
+
+    def __init__(self, name):
+        self.name, self.lock = name, threading.Lock()
+        self.forget()
+
+    def forget(self):
+        """Begin anew: a forked child has none of its parent's threads."""
+        self.jobs, self.thread = queue.Queue(IN_FLIGHT), None
+
+    def start(self):
+        """Start the thread, if it does not run yet."""
+        with self.lock:
+            if self.thread is None:
+                self.thread = threading.Thread(
+                    target=work_forever, args=(self.jobs,), name=self.name, daemon=True
+                )
+                self.thread.start()
+
+    def submit(self, work, avals):
+        """Run work() after what was submitted before -> Arrays of its results."""
+        if self.thread is None:
+            self.start()
+        job = Job(work, avals, self)
+        results = job.results
+        self.jobs.put(job)
+        return results
 
 
 def work_forever(jobs):
-    """What the thread does."""
+    """What the thread of a lane does."""
     while True:
         job = jobs.get()
         job.run()
@@ -115,26 +142,23 @@ def work_forever(jobs):
         jobs.task_done()
 
 
-def submit(work, avals):
-    """Run work() in the thread, after what was submitted before -> Arrays of its results."""
-    global _thread
-    if _thread is None:
-        with _start:
-            if _thread is None:
-                _thread = threading.Thread(
-                    target=work_forever, args=(_jobs,), name="tinyjax-dispatch", daemon=True
-                )
-                _thread.start()
-    job = Job(work, avals)
-    results = job.results
-    _jobs.put(job)
-    return results
+KERNELS = Lane("tinyjax-kernels")
+CALLBACKS = Lane("tinyjax-callbacks")  # a Python function may wait for kernels, which go on
+LANES = (KERNELS, CALLBACKS)
+_closed = False
+
+
+def in_lane():
+    """Whether this thread is one of ours: it would wait for itself."""
+    thread = threading.current_thread()
+    return any(thread is lane.thread for lane in LANES)
 
 
 def finish():
     """Wait until everything that was submitted has run."""
-    if threading.current_thread() is not _thread:
-        _jobs.join()
+    if not in_lane():
+        for lane in (CALLBACKS, KERNELS):  # what a callback calls runs in its own lane
+            lane.jobs.join()
 
 
 def close():
@@ -144,15 +168,16 @@ def close():
     finish()
 
 
-def forget_thread():
-    """A forked child has none of its parent's threads."""
-    global _jobs, _thread, _start
-    _jobs, _thread, _start = queue.Queue(IN_FLIGHT), None, threading.Lock()
+def forget_threads():
+    """In a forked child."""
+    for lane in LANES:
+        lane.lock = threading.Lock()
+        lane.forget()
 
 
 atexit.register(close)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=finish, after_in_child=forget_thread)
+    os.register_at_fork(before=finish, after_in_child=forget_threads)
 
 
 # ---- here or there -------------------------------------------------------------------------------
@@ -163,12 +188,16 @@ class Dispatcher:
 
     def __init__(self, run, jaxpr):
         self.run, self.avals = run, [v.aval for v in jaxpr.outvars]
+        self.lane = CALLBACKS if calls_python(jaxpr) else KERNELS
         self.seconds = seconds(jaxpr) / 4  # before the first time: only if it is surely long
 
     def __call__(self, args):
         if self.seconds < LONG or not may_submit():
             return self.measured(args)
-        return submit(lambda: self.measured(args), self.avals)
+        for x in args:  # a lane that waited for the other one could stop both
+            if type(x) is PendingArray and x.job[1].lane is not self.lane:
+                x.block_until_ready()
+        return self.lane.submit(lambda: self.measured(args), self.avals)
 
     def measured(self, args):
         """Run now."""
@@ -182,11 +211,7 @@ class Dispatcher:
 
 def may_submit():
     """Whether this thread may leave work to the other one."""
-    return (
-        current_flags().cpu_enable_async_dispatch
-        and not _closed
-        and threading.current_thread() is not _thread
-    )
+    return current_flags().cpu_enable_async_dispatch and not _closed and not in_lane()
 
 
 def dispatching(run, jaxpr):

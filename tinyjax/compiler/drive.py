@@ -67,7 +67,8 @@ class Driver:
 
     def __init__(self, jaxpr, name, compile_jaxpr):
         self.program, self.compile_jaxpr = with_roles(prepare(jaxpr), loopable), compile_jaxpr
-        self.name, self.jaxpr = function_name(name), jaxpr
+        self.taken = set()
+        self.name, self.jaxpr = self.fresh(function_name(name)), jaxpr
         self.weak = [v.aval.weak_type for v in jaxpr.outvars]  # passes change only this of a type
         self.namer = Namer()
         program = self.program
@@ -89,11 +90,19 @@ class Driver:
             else:
                 self.add_kernel(at, segment)
 
+    def fresh(self, name):
+        """A name of a function that no other has: a program may be called as a primitive is."""
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        return name
+
     # ---- pieces ---------------------------------------------------------------------------------
 
     def add_kernel(self, first, items):
         """A kernel for consecutive items, and the calls of its stages."""
-        kernel = Kernel(f"{self.name}_{len(self.kernels)}", self.namer, self.known_sizes)
+        name = self.fresh(f"{self.name}_{len(self.kernels)}")
+        kernel = Kernel(name, self.namer, self.known_sizes)
         inside = range(first, first + len(items))
         made = [v for item in items for eqn in item.eqns for v in eqn.outvars]
         exported = [
@@ -217,7 +226,7 @@ class Driver:
         """The line that has NumPy compute a large matrix product instead of a stage."""
         names = [self.name_in_driver(kernel, v) for v in eqn.invars]
         [out] = eqn.outvars
-        function = f"{eqn.primitive.name}_{self.namer(out)}"
+        function = self.fresh(f"{eqn.primitive.name}_{self.namer(out)}")
         known = product(eqn)
         self.space[function] = known or call_out(eqn, self.compile_jaxpr)
         comment = f"  # {self.namer(out)}:{out.aval.str_short(True)}"
@@ -300,7 +309,7 @@ class Driver:
     def add_call_out(self, eqn):
         """A line that calls NumPy."""
         outs = [self.namer(v) for v in eqn.outvars]
-        function = f"{function_name(eqn.primitive.name)}_{len(self.body)}"
+        function = self.fresh(f"{function_name(eqn.primitive.name)}_{len(self.body)}")
         self.space[function] = call_out(eqn, self.compile_jaxpr)
         args = []
         for k, v in enumerate(eqn.invars):
@@ -413,9 +422,14 @@ def sizes_of(program):
     return {n for n in found if n > 4}
 
 
+# Names that mean something else in a driver.
+WORDS = {"Array", "args", "contiguous", "errstate", "in_parts", "to_keys", "to_words", "TypeError"}
+PREFIXES = ("new_", "take_", "give_", "scratch_", "no_", "literal_")
+
+
 def function_name(name):
     """A Python name made of any text."""
     text = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
     if not text or text[0].isdigit() or keyword.iskeyword(text):
         text = f"f_{text}"
-    return text
+    return f"f_{text}" if text in WORDS or text.startswith(PREFIXES) else text

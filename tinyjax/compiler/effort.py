@@ -5,7 +5,7 @@ Only the order of magnitude matters. Once the program has run, its time is known
 
 import math
 
-from tinyjax.core import inner_jaxprs
+from tinyjax.core import all_eqns, inner_jaxprs
 
 EACH = 0.5e-9  # seconds for one element of one equation: memory is the limit
 PRODUCT = 0.05e-9  # seconds for one multiplication of a matrix product
@@ -36,8 +36,9 @@ def equation_seconds(eqn):
 
 def has_unknown(jaxpr):
     """Whether the time depends on values: loops until something happens, Python functions."""
-    return any(
-        eqn.primitive.name in ("while", "pure_callback")
-        or any(has_unknown(j) for j in inner_jaxprs(eqn.params))
-        for eqn in jaxpr.eqns
-    )
+    return calls_python(jaxpr) or any(eqn.primitive.name == "while" for eqn in all_eqns(jaxpr))
+
+
+def calls_python(jaxpr):
+    """Whether a program calls a function of the user's."""
+    return any(eqn.primitive.name == "pure_callback" for eqn in all_eqns(jaxpr))

@@ -86,13 +86,20 @@ def dump(executable):
     folder = current_flags().dump
     if not folder:
         return
-    os.makedirs(folder, exist_ok=True)
-    number = sum(name.endswith(".jaxpr") for name in os.listdir(folder))
-    path = os.path.join(folder, f"{number:04d}_{safe_name(executable.name)}")
-    with open(path + ".jaxpr", "w", encoding="utf-8") as file:
-        file.write(str(executable.jaxpr) + "\n")
-    with open(path + ".py", "w", encoding="utf-8") as file:
-        file.write(executable.kernels())
+    try:
+        os.makedirs(folder, exist_ok=True)
+        number = sum(name.endswith(".jaxpr") for name in os.listdir(folder))
+        path = os.path.join(folder, f"{number:04d}_{safe_name(executable.name)}")
+        with open(path + ".jaxpr", "w", encoding="utf-8") as file:
+            file.write(str(executable.jaxpr) + "\n")
+        with open(path + ".py", "w", encoding="utf-8") as file:
+            file.write(executable.kernels())
+    except OSError as error:
+        warnings.warn(
+            f"tinyjax: nothing is written to the folder of the flag 'dump': {error}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
 
 def safe_name(name):

@@ -1,16 +1,22 @@
 """Running equations with NumPy: what the compiler falls back on, and its call-outs."""
 
 import functools
+import math
 
 import numpy as np
 
 from tinyjax.array import Array
 from tinyjax.compiler.keys import OnKeys, is_key, to_keys, to_words
-from tinyjax.compiler.products import product
+from tinyjax.compiler.products import one_thread, product
 from tinyjax.core import EVAL, Literal, active
 from tinyjax.dtypes import key_storage
 
 # ---- equation by equation -----------------------------------------------------------------------
+
+
+LAPACK = {"cholesky", "eig", "eigh", "householder_product", "lu", "qr", "schur", "svd"}
+LAPACK |= {"triangular_solve", "tridiagonal_solve", "geqrf", "hessenberg"}
+SMALL_MATRIX = 1 << 16  # elements
 
 
 def run_equation(eqn, arrays):
@@ -58,7 +64,19 @@ def call_out(eqn, compile_jaxpr):
         return functools.partial(prim.call, run_equation)
     if prim.name == "dot_general":
         return product(eqn) or functools.partial(prim.impl, **params)
-    return functools.partial(prim.impl, **params)
+    compute = functools.partial(prim.impl, **params)
+    small = all(math.prod(v.aval.shape[-2:]) <= SMALL_MATRIX for v in eqn.invars)
+    return on_one_thread(compute) if prim.name in LAPACK and small else compute
+
+
+def on_one_thread(compute):
+    """The same, with one BLAS thread: for small matrices threads wait longer than they work."""
+
+    def call(*arrays):
+        with one_thread:
+            return compute(*arrays)
+
+    return call
 
 
 def lifted(arrays, variables):

@@ -142,7 +142,7 @@ class JitFunction:
         self.readers = []  # (reader, traces by the types of leaves): found faster (readers.py)
         self.hits = self.misses = 0
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, /, *args, **kwargs):
         if current_trace() is EVAL:
             for read, programs in self.readers:
                 found = read(args, kwargs)
@@ -184,11 +184,13 @@ class JitFunction:
         read = reader(in_tree, leaves)
         if read is None:
             return
+        found = read(args, kwargs)
+        if found is None:  # a static value that is not even equal to itself, as NaN
+            return
         programs = dict(self.readers).get(read, {})
         if not programs:
             self.readers = [(read, programs), *self.readers[: READERS - 1]]
-        _, types = read(args, kwargs)
-        programs[types] = traced
+        programs[found[1]] = traced
 
     def __repr__(self):
         return f"<PjitFunction of {self.fun!r}>"

@@ -30,7 +30,8 @@ def trace_fun(f, avals, in_tree, name=None):
     """Stage a function of pytrees -> jaxpr, captured values (its first inputs), output tree.
 
     A function is traced once for each kind of argument, as in JAX: a loop that is called again is
-    compiled already. (What captured a tracer is for this time only.)
+    compiled already. (What captured a tracer, or a NumPy array that may change, is for this time
+    only.)
     """
     key = (tuple(avals), in_tree, name, axis_env(), config.trace_key())
     try:
@@ -41,7 +42,7 @@ def trace_fun(f, avals, in_tree, name=None):
         return known[key]
     flat = FlatFun(f, in_tree, name or fun_name(f))
     jaxpr, captured = stage(flat, avals, flat.name, hoist=True)
-    if not any(isinstance(x, Tracer) for x in captured):
+    if not any(isinstance(x, Tracer) or x.literal is None for x in captured):
         known[key] = jaxpr, captured, flat.out_tree
     return jaxpr, captured, flat.out_tree
 
