@@ -91,6 +91,8 @@ def choose(patterns, known):
             for w in known.values()
             if pattern in (w.group, w.module) or fnmatch.fnmatch(w.name, pattern)
         ]
+        if pattern in known:  # also if a module is called like it
+            found = [known[pattern]]
         if not found:
             raise UnknownName(unknown(pattern, known))
         chosen.update({w.name: w for w in found})

@@ -17,7 +17,7 @@ FILES = sorted(p for p in ROOT.rglob("*.py"))
 
 # The layers, lowest first. A name ending in "/" is a folder.
 LAYERS = [
-    ["lazy"],  # how packages load their files
+    ["lazy", "quiet"],  # how packages load their files; NumPy's warnings
     [  # L0: knows nothing of arrays being traced
         *("config", "dtypes", "lattice", "errors", "util"),
         *("tree_util", "tree_registry", "treedef"),

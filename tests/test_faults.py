@@ -145,6 +145,8 @@ LOST = r"device cpu:1 was lost: its process \(pid \d+\) was killed by SIGKILL \(
 
 def kill(engine, device=1):
     """End a device the hard way."""
+    while device not in engine.processes.pids:  # that it started is told, and not read yet
+        engine.processes.news()
     os.kill(engine.processes.pids[device], signal.SIGKILL)
 
 

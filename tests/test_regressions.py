@@ -1,5 +1,6 @@
 """Programs that once went wrong, in both worlds."""
 
+import enum
 import importlib
 
 import jax
@@ -216,7 +217,7 @@ def test_names_of_functions_are_free(name):
 # ---- arrays that are none ------------------------------------------------------------------------
 
 ODD = {
-    "big endian": (np.array([1, 2], ">i4"), "newbyteorder"),
+    "big endian": (np.array([1, 2], ">i4"), ">i4 array is not a valid JAX type: use x.astype"),
     "text": (np.array(["a"]), "not a valid JAX type"),
     "objects": (np.array([None]), "not a valid JAX type"),
     "long double": (np.ones(2, np.longdouble), "not a valid JAX type"),
@@ -263,3 +264,34 @@ def test_a_dump_folder_that_cannot_be_made_is_told_and_done_without(tmp_path):
             assert tinyjax.jit(lambda x: x * 2.625 + 1)(2.0) == 6.25
     finally:
         tinyjax.config.update("tinyjax_dump", None)
+
+
+# ---- numbers of the user's classes ---------------------------------------------------------------
+
+
+class Level(enum.IntEnum):
+    HIGH = 3
+
+
+class Metres(float):
+    pass
+
+
+@pytest.mark.parametrize("number", [Level.HIGH, Metres(2.5)], ids=repr)
+def test_numbers_of_derived_classes_are_numbers(number):
+    def results(w):
+        jnp = w.numpy
+        return [
+            jnp.ones(2) * number,
+            w.jit(lambda x: x + 1)(number),
+            w.jit(lambda x, n: x * n, static_argnums=1)(jnp.ones(2), number),
+            jnp.array([number]),
+            jnp.where(True, number, 1),
+            jnp.maximum(jnp.arange(5), number),
+            jnp.zeros(2).at[0].set(number),
+            w.grad(lambda x: x * number)(2.0),
+        ]
+
+    for got, want in zip(*map(results, (tinyjax, jax)), strict=True):
+        np.testing.assert_array_equal(got, want)
+        assert (got.dtype, got.weak_type) == (want.dtype, want.weak_type)

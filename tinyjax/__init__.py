@@ -13,6 +13,7 @@ with _lazy_imports(globals()):
         debug,
         dtypes,
         errors,
+        experimental,
         extend,
         flatten_util,
         image,

@@ -186,6 +186,8 @@ def lift(x):
         return lift_numpy(x)
     if hasattr(x, "__jax_array__"):
         return lift(x.__jax_array__())
+    if dtypes.number_class(x):  # an enum.IntEnum, say
+        return lift(dtypes.number_class(x)(x))
     raise TypeError(
         f"Value {x!r} of type {type(x)} is not a valid JAX type: give an array or a number. "
         "(A list or tuple must be made an array first, with jnp.array.)"
@@ -198,22 +200,14 @@ def lift_numpy(x):
     Raises TypeError for a dtype that arrays cannot have, ValueError for a masked array.
     """
     if x.dtype not in dtypes.VALID:
-        wanted = "float" if x.dtype.isnative else "x.dtype.newbyteorder('=')"
-        raise TypeError(
-            f"An array of dtype {x.dtype} is not a valid JAX type: arrays hold numbers and "
-            f"booleans in the machine's byte order. Convert it first: x.astype({wanted})."
-        )
+        raise TypeError(f"A {x.dtype} array is not a valid JAX type: use x.astype(...) first.")
     if type(x) is not np.ndarray and isinstance(x, np.ma.MaskedArray):
-        raise ValueError(
-            "NumPy masked arrays are not supported: call x.filled(value) to get an ordinary array."
-        )
+        raise ValueError("NumPy masked arrays are not supported: call x.filled(value) first.")
     return Array(np.array(x, dtypes.canonicalize_dtype(x.dtype)), literal=x.ndim == 0 or None)
 
 
 def is_arraylike(x):
     """Whether lift takes x."""
-    return (
-        isinstance(x, (Value, np.ndarray, np.generic))
-        or type(x) in dtypes.python_scalar_types
-        or hasattr(x, "__jax_array__")
+    return isinstance(x, (Value, np.ndarray, np.generic, int, float, complex)) or hasattr(
+        x, "__jax_array__"
     )

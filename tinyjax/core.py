@@ -16,7 +16,7 @@ from tinyjax.array import Array, lift
 from tinyjax.avals import Value
 from tinyjax.config import current_flags
 from tinyjax.dtypes import issubdtype
-from tinyjax.util import restore, silence
+from tinyjax.quiet import restore, silence
 
 # ---- primitives ---------------------------------------------------------------------------------
 

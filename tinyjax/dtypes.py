@@ -278,6 +278,16 @@ python_scalar_types = {bool, int, float, complex}
 _KIND_OF = {bool: "bool", int: "integral", float: "real floating", complex: "complex floating"}
 
 
+def number_class(x):
+    """bool, int, float or complex if x is a number of Python's or of a class made from it, or None.
+
+    >>> number_class(3.0), number_class(np.float64(3.0))
+    (<class 'float'>, None)
+    """
+    kinds = () if isinstance(x, np.generic) else (bool, int, float, complex)
+    return next((kind for kind in kinds if isinstance(x, kind)), None)
+
+
 def coerce_to_array(x, dtype=None):
     """Return a scalar or NumPy array as np.ndarray; Python scalars get our dtypes, not NumPy's.
 
@@ -406,8 +416,9 @@ def _dtype_and_weak_type(x):
     weak = getattr(x, "weak_type", None)
     if weak is not None:
         return x.dtype, bool(weak)
-    adapts = type(x) in python_scalar_types and type(x) is not bool
-    return dtype(x), adapts or any(x is t for t in WEAK)
+    kind = number_class(x) or type(x)
+    adapts = kind in python_scalar_types and kind is not bool
+    return dtype(kind if kind in python_scalar_types else x), adapts or any(x is t for t in WEAK)
 
 
 def result_type(*args, return_weak_type_flag=False):

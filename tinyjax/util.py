@@ -1,24 +1,4 @@
-"""Small tools that the interpreters share."""
-
-import functools
-
-import numpy as np
-
-# ---- NumPy's warnings ---------------------------------------------------------------------------
-
-#: silence() lets NumPy compute nan and inf without a word, as XLA does; restore(what it returned)
-#: brings back the user's setting. As np.errstate, without an object that costs a microsecond.
-try:
-    from numpy._core.umath import _extobj_contextvar, _make_extobj
-
-    silence = functools.partial(_extobj_contextvar.set, _make_extobj(all="ignore"))
-    restore = _extobj_contextvar.reset
-except ImportError:  # NumPy's insides have changed
-    silence = functools.partial(np.seterr, all="ignore")  # type: ignore
-    restore = lambda before: np.seterr(**before)  # type: ignore # noqa: E731
-
-
-# ---- lists --------------------------------------------------------------------------------------
+"""Small list tools that the interpreters share."""
 
 
 def take(xs, mask):

@@ -27,10 +27,10 @@ from tinyjax.compiler.passes import Inliner, called, drop_dead
 from tinyjax.config import current_flags
 from tinyjax.core import EVAL, JaxprEqn, Literal, StageTrace, Var, active, current_trace
 from tinyjax.primitives.large import LARGE
+from tinyjax.quiet import restore, silence
 from tinyjax.transforms import eager as _eager  # noqa: F401 (large operations are compiled)
 from tinyjax.transforms.flat import FlatFun, fun_name
 from tinyjax.tree_util import tree_structure, tree_unflatten
-from tinyjax.util import restore, silence
 
 REPEATS = 8  # calls of one kind after which a recording, which takes as long as these, pays off
 KEPT = 1024  # elements of an array that depends on no operand, and so is computed only once
