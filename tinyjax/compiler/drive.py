@@ -25,8 +25,8 @@ from tinyjax.compiler.stages import (
     cut,
     has_end,
     is_divisible,
-    is_left_to_numpy,
     is_shared,
+    leave_to_numpy,
     segments,
 )
 from tinyjax.compiler.threads import pieces, run_all
@@ -80,7 +80,7 @@ class Driver:
         )
         self.whole, self.space, self.body = set(whole), {}, []
         self.known_sizes = sizes_of(program)
-        self.kernels, self.scratch = [], 0
+        self.kernels, self.scratch, self.calls_numpy = [], 0, False
         self.made = set(program.invars)
         self.segments = segments(self.items)
         for at, segment in self.segments:
@@ -127,7 +127,11 @@ class Driver:
             kernel.end()
             first += len(stage)
         kernel.sort_arrays()
-        self.kernels.append(kernel)
+        leave_to_numpy(kernel.stages)
+        if all(stage.by_numpy for stage in kernel.stages):  # it will not be called
+            self.taken.discard(kernel.name)
+        else:
+            self.kernels.append(kernel)
         self.call_stages(kernel, inside.start, exported)
 
     def hand_over(self, kernel, numbers):
@@ -151,7 +155,7 @@ class Driver:
         waiting = list(exported)
         for n, group in enumerate(groups):
             last = n == len(groups) - 1
-            by_numpy = is_left_to_numpy(kernel.stages[group[0]])
+            by_numpy = kernel.stages[group[0]].by_numpy
             for v in [v for v in waiting if last or kernel.places[v].name in used[n]]:
                 waiting.remove(v)
                 if not (by_numpy and v in kernel.stages[group[0]].items[0].eqn.outvars):
@@ -227,6 +231,7 @@ class Driver:
         names = [self.name_in_driver(kernel, v) for v in eqn.invars]
         [out] = eqn.outvars
         function = self.fresh(f"{eqn.primitive.name}_{self.namer(out)}")
+        self.calls_numpy = True
         known = product(eqn)
         self.space[function] = known or call_out(eqn, self.compile_jaxpr)
         comment = f"  # {self.namer(out)}:{out.aval.str_short(True)}"
@@ -308,6 +313,7 @@ class Driver:
 
     def add_call_out(self, eqn):
         """A line that calls NumPy."""
+        self.calls_numpy = True
         outs = [self.namer(v) for v in eqn.outvars]
         function = self.fresh(f"{function_name(eqn.primitive.name)}_{len(self.body)}")
         self.space[function] = call_out(eqn, self.compile_jaxpr)
@@ -344,8 +350,7 @@ class Driver:
         for n, v in zip(names, program.invars):
             lines.append(f"    {n} = {n}.npy  # {v.aval.str_short(True)}")
         body = self.body
-        stages = [stage for kernel in self.kernels for stage in kernel.stages]
-        if any(type(s) is CallOut for _, s in self.segments) or any(map(is_left_to_numpy, stages)):
+        if self.calls_numpy:
             body = ["with errstate(all='ignore'):", *("    " + x for x in body)] if body else []
         for n, v in zip(names, self.jaxpr.invars):
             if is_key(v):

@@ -299,6 +299,7 @@ class Stage:
         suffix = "" if alone else f"_{number}"
         self.range = [f"first{suffix}", f"last{suffix}"]
         self.steps = None  # of the outermost loop, if threads may share them
+        self.by_numpy = False  # whether NumPy computes it, and the kernel leaves it out
         self.arrays = set()  # names of the arrays that it reads or writes
 
 

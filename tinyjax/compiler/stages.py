@@ -83,7 +83,7 @@ def calls(stages):
     """Lists of the numbers of stages that are run by one call; what threads share is alone."""
     found, joining = [], False
     for k, stage in enumerate(stages):
-        apart = is_shared(stage) or is_left_to_numpy(stage)
+        apart = stage.by_numpy or is_shared(stage)
         if joining and not apart:
             found[-1].append(k)
         else:
@@ -92,10 +92,12 @@ def calls(stages):
     return found
 
 
-def is_left_to_numpy(stage):
-    """Whether a stage is a matrix product that is large enough for NumPy."""
-    [first, *_] = stage.items or [None]
-    return is_product(first) and multiplications(first.eqn) > WORTH_NUMPY
+def leave_to_numpy(stages):
+    """Mark the matrix products that NumPy computes: large ones, or all if nothing else is there."""
+    products = [stage for stage in stages if is_product([*stage.items, None][0])]
+    for stage in products:
+        large = multiplications(stage.items[0].eqn) > WORTH_NUMPY
+        stage.by_numpy = large or len(products) == len(stages)
 
 
 def is_shared(stage):
