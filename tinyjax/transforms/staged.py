@@ -224,7 +224,7 @@ class Compiled(Stage):
         >>> x = jnp.ones((100, 100))
         >>> f = jax.jit(lambda x: jnp.exp(x @ x).sum()).lower(x).compile()
         >>> [(row.name, row.calls) for row in f.profile(x).rows]
-        [('dot_general_0', 1), ('_lambda__0', 1)]
+        [('dot_general_b', 1), ('_lambda__0', 1)]
         """
         return profile(self.program.executable(), self.operands(args, kwargs))
 
