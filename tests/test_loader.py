@@ -1,9 +1,11 @@
 """Object code becomes functions: our own linker, LLVM where it does not know how."""
 
 import ctypes
+import gc
 import struct
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -204,3 +206,21 @@ print("written")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode < 0 and done.stdout == ""
+
+
+def test_what_code_refers_to_by_address_is_kept_without_a_list(monkeypatch):
+    """When Python ends it empties lists before it ends the functions that need their contents."""
+    kept = []
+    monkeypatch.setattr(loader, "keep", lambda *things: kept.extend(things))
+    backend._build("k", *elementwise("x[i] * f32(0.6875)", "f32", "f32"))
+    assert {type(x) for x in kept} == {loader._MethodDef, bytes}
+
+    class Thing:
+        pass
+
+    thing = Thing()
+    seen = weakref.ref(thing)
+    linker.keep(thing)
+    del thing
+    gc.collect()
+    assert seen() is not None

@@ -76,7 +76,15 @@ def read_symbols(code: bytes, sections: list[Section]) -> list[Symbol]:
 
 # ---- memory -------------------------------------------------------------------------------------
 
-_alive: list[object] = []  # linked code is never unloaded: functions may refer to it
+
+def keep(*things: object) -> None:
+    """Let things live as long as the process: code and functions refer to them by address.
+
+    A list would not do. When Python ends it empties modules in no order that we know, and what
+    refers to a thing may be looked at after it.
+    """
+    for thing in things:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
 def place(sections: list[Section]) -> tuple[dict[int, int], int]:
@@ -140,5 +148,5 @@ def link(code: bytes, find: Callable[[str], int | None]) -> dict[str, int]:
             value = address_of(symbols[symbol]) + addend
             _ADDRESS.pack_into(memory, offsets[table.info] + where, value)
     make_executable(memory, base)
-    _alive.append(memory)
+    keep(memory)
     return {s.name: address_of(s) for s in symbols if s.name and s.section in offsets}

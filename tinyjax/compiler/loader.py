@@ -13,11 +13,10 @@ import threading
 from collections.abc import Callable, Sequence
 
 from tinyjax.compiler import launcher
-from tinyjax.compiler.linker import NotLinkable, link
+from tinyjax.compiler.linker import NotLinkable, keep, link
 from tinyjax.compiler.signature import Param
 
 _lock = threading.Lock()
-_alive: list[object] = []  # definitions, texts and cells that functions made from them refer to
 
 # ---- symbols ------------------------------------------------------------------------------------
 
@@ -76,7 +75,7 @@ def publish_lazily(symbol: str, address: Callable[[], int]) -> None:
 
     callback = kind(first_call)
     cell.value = ctypes.cast(callback, ctypes.c_void_p).value
-    _alive.extend((cell, callback))
+    keep(cell, callback)
     _published[symbol] = ctypes.addressof(cell)
 
 
@@ -104,7 +103,7 @@ def load_kernel(
     [address] = load_symbols(code, [launcher.KERNEL])
     itself, message = launcher.describe(name, address, params)
     definition = _MethodDef(name.encode(), launch, _METH_FASTCALL, None)
-    _alive.extend((definition, itself, message))
+    keep(definition, itself, message)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = (
         ctypes.py_object,
