@@ -107,7 +107,6 @@ def test_no_import_hides_in_a_function(path):
 
 
 @functools.cache
-@functools.cache
 def is_lazy_module(name):
     """Modules of ours that import a slow library at their top, and so are imported late."""
     path = ROOT / (name.removeprefix("tinyjax.").replace(".", "/") + ".py")

@@ -11,12 +11,12 @@ from tinyjax.compiler.products import one_thread, product
 from tinyjax.core import EVAL, Literal, active
 from tinyjax.dtypes import key_storage
 
-# ---- equation by equation -----------------------------------------------------------------------
-
-
+# What LAPACK computes. For small matrices its threads would wait for one another, mostly.
 LAPACK = {"cholesky", "eig", "eigh", "householder_product", "lu", "qr", "schur", "svd"}
 LAPACK |= {"triangular_solve", "tridiagonal_solve", "geqrf", "hessenberg"}
 SMALL_MATRIX = 1 << 16  # elements
+
+# ---- equation by equation -----------------------------------------------------------------------
 
 
 def run_equation(eqn, arrays):
