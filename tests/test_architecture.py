@@ -17,9 +17,9 @@ FILES = sorted(p for p in ROOT.rglob("*.py"))
 
 # The layers, lowest first. A name ending in "/" is a folder.
 LAYERS = [
-    ["lazy", "quiet"],  # how packages load their files; NumPy's warnings
+    ["lazy", "quiet", "source", "errors", "messages"],  # imports, warnings, places, words
     [  # L0: knows nothing of arrays being traced
-        *("config", "dtypes", "lattice", "errors", "util"),
+        *("config", "dtypes", "lattice", "util"),
         *("tree_util", "tree_registry", "treedef"),
     ],
     ["avals", "array", "core", "printer"],  # L1: the language

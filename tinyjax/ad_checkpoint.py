@@ -1,12 +1,7 @@
 """Names for values that checkpoint may keep, and a look at what a derivative keeps."""
 
-import contextlib
-import sys
-
-from tinyjax import core
 from tinyjax.array import lift
 from tinyjax.core import Literal, Primitive, StageTrace, active
-from tinyjax.errors import is_own_code
 from tinyjax.transforms.ad import is_inexact, linearize_flat
 from tinyjax.transforms.checkpoint import checkpoint, checkpoint_policies, remat
 from tinyjax.transforms.flat import FlatFun, arg_names, fun_name, lift_args
@@ -44,52 +39,6 @@ def checkpoint_name(x, name):
     return tree_map(lambda leaf: name_p.bind(lift(leaf), name=name), x)
 
 
-# ---- where equations come from -------------------------------------------------------------------
-
-
-def user_position():
-    """The place in the user's code that led here: 'file:line:column (function)'."""
-    frame = sys._getframe(1)
-    while frame is not None and is_own_code(frame.f_code):
-        frame = frame.f_back
-    if frame is None:
-        return ""
-    code = frame.f_code
-    positions = list(code.co_positions())[frame.f_lasti // 2]
-    return f"{code.co_filename}:{frame.f_lineno}:{positions[2] or 0} ({code.co_qualname})"
-
-
-@contextlib.contextmanager
-def sources():
-    """In a `with` block, equations remember where they come from, also through transformations."""
-    process, evaluate = StageTrace.process, core.eval_jaxpr
-    replayed = []  # the source of the equation that is being replayed
-
-    def process_with_source(self, prim, args, params):
-        out = process(self, prim, args, params)
-        if self.eqns[-1].source is None:
-            self.eqns[-1].source = replayed[-1] if replayed else user_position()
-        return out
-
-    def eval_with_sources(jaxpr, consts, *args):
-        env = dict(zip(jaxpr.constvars, consts)) | dict(zip(jaxpr.invars, args, strict=True))
-        read = lambda x: x.array if isinstance(x, Literal) else env[x]
-        for eqn in jaxpr.eqns:
-            replayed.append(eqn.source)
-            try:
-                out = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
-            finally:
-                replayed.pop()
-            env.update(zip(eqn.outvars, out if eqn.primitive.multi else [out], strict=True))
-        return list(map(read, jaxpr.outvars))
-
-    StageTrace.process, core.eval_jaxpr = process_with_source, eval_with_sources
-    try:
-        yield
-    finally:
-        StageTrace.process, core.eval_jaxpr = process, evaluate
-
-
 # ---- residuals -----------------------------------------------------------------------------------
 
 
@@ -98,13 +47,12 @@ def saved_residuals(f, *args, **kwargs):
     leaves, in_tree = tree_flatten((args, kwargs))
     flat = FlatFun(lambda args, kwargs: f(*args, **kwargs), in_tree, fun_name(f))
     values = lift_args(leaves, flat.name)
-    with sources():
-        trace = StageTrace(flat.name)
-        with active(trace, final=True):
-            ins = [trace.new_input(x.aval) for x in values]
-            found = linearize_flat(flat, ins, [is_inexact(x.aval) for x in values])[3]
-            atoms = [trace.atom(x) for x in found]
-        jaxpr, _ = trace.finish(found)
+    trace = StageTrace(flat.name)
+    with active(trace, final=True):
+        ins = [trace.new_input(x.aval) for x in values]
+        found = linearize_flat(flat, ins, [is_inexact(x.aval) for x in values])[3]
+        atoms = [trace.atom(x) for x in found]
+    jaxpr, _ = trace.finish(found)
     names = arg_names(f, args, kwargs)
     yield from ((x.aval, "from a literal") for x in atoms if isinstance(x, Literal))
     yield from ((v.aval, "from a constant") for v in jaxpr.constvars if v in atoms)
@@ -126,12 +74,17 @@ def made_by(jaxpr, wanted):
             if inner is not None and maker is eqn:
                 yield from made_by(inner, [inner.outvars[i]])
             elif maker.primitive is name_p:
-                yield v.aval, f"named '{maker.params['name']}' from {maker.source}"
+                yield v.aval, f"named '{maker.params['name']}' from {place(maker)}"
             elif maker.primitive.name == "jit":
                 name = maker.params["name"]
-                yield v.aval, f"output of jitted function '{name}' from {maker.source}"
+                yield v.aval, f"output of jitted function '{name}' from {place(maker)}"
             else:
-                yield v.aval, f"output of {maker.primitive.name} from {maker.source}"
+                yield v.aval, f"output of {maker.primitive.name} from {place(maker)}"
+
+
+def place(eqn):
+    """Where an equation was written, or nothing."""
+    return eqn.source.exact() if eqn.source else ""
 
 
 def print_saved_residuals(f, *args, **kwargs):

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import errors
+from tinyjax import messages
 from tinyjax.array import Array, lift
 from tinyjax.avals import Value
 from tinyjax.config import current_flags
 from tinyjax.dtypes import issubdtype
 from tinyjax.quiet import restore, silence
+from tinyjax.source import here, replays
 
 # ---- primitives ---------------------------------------------------------------------------------
 
@@ -117,33 +118,33 @@ class Tracer(Value):
     weak_type = property(lambda self: self.aval.weak_type)
 
     def __bool__(self):
-        return bool(self._concrete(errors.concrete_bool))
+        return bool(self._concrete(messages.concrete_bool))
 
     def __int__(self):
-        return int(self._concrete(errors.concrete_scalar, "int"))
+        return int(self._concrete(messages.concrete_scalar, "int"))
 
     def __float__(self):
-        self._concrete(errors.concrete_scalar, "float")
-        raise errors.concrete_scalar(self, "float")  # a plain number would lose the derivative
+        self._concrete(messages.concrete_scalar, "float")
+        raise messages.concrete_scalar(self, "float")  # a plain number would lose the derivative
 
     def __complex__(self):
-        self._concrete(errors.concrete_scalar, "complex")
-        raise errors.concrete_scalar(self, "complex")
+        self._concrete(messages.concrete_scalar, "complex")
+        raise messages.concrete_scalar(self, "complex")
 
     def __index__(self):
-        return self._concrete(errors.concrete_index).__index__()
+        return self._concrete(messages.concrete_index).__index__()
 
     def __array__(self, dtype=None, copy=None):
-        raise errors.concrete_array(self)
+        raise messages.concrete_array(self)
 
     def item(self, *args):
         """The only element: not known while tracing, unless a derivative is taken eagerly."""
-        return self._concrete(errors.concrete_scalar, "item").item(*args)
+        return self._concrete(messages.concrete_scalar, "item").item(*args)
 
     def _concrete(self, error, *args):
         """The Array behind this tracer, if the trace works on concrete values."""
         if not self.trace.alive:
-            raise errors.leaked(self)
+            raise messages.leaked(self)
         value = self.concrete()
         if value is None:
             raise error(self, *args)
@@ -159,7 +160,7 @@ class Tracer(Value):
 
     def tolist(self):
         """The elements as Python numbers: not known while tracing."""
-        return self._concrete(errors.concrete_scalar, "tolist").tolist()
+        return self._concrete(messages.concrete_scalar, "tolist").tolist()
 
     def __hash__(self):
         raise TypeError(f"unhashable type: '{type(self).__name__}': its value is not known yet")
@@ -253,7 +254,7 @@ class EvalTrace(Trace):
     def check(self, x):
         """x, which must not be a tracer: at the bottom those are leaks."""
         if isinstance(x, Tracer):
-            raise errors.leaked(x)
+            raise messages.leaked(x)
         return x
 
 
@@ -352,6 +353,7 @@ def memo(transform):
     return cached
 
 
+@replays()
 def eval_jaxpr(jaxpr, consts, *args):
     """Run a jaxpr on values, through whatever trace is current. consts: for its constvars."""
     if len(args) != len(jaxpr.invars):
@@ -446,7 +448,7 @@ class StageTrace(Trace):
             return Literal(x)
         if id(x) not in self.captured:
             if isinstance(x, Tracer) and not x.trace.alive:
-                raise errors.leaked(x)
+                raise messages.leaked(x)
             self.captured[id(x)] = Var(x.aval), x
         return self.captured[id(x)][0]
 
@@ -459,7 +461,7 @@ class StageTrace(Trace):
         atoms = [self.atom(a) for a in args]
         out = prim.type(*[a.aval for a in atoms], **params)
         outvars = [Var(a) for a in (out if prim.multi else [out])]
-        self.eqns.append(JaxprEqn(prim, atoms, params, outvars))
+        self.eqns.append(JaxprEqn(prim, atoms, params, outvars, here()))
         tracers = [StageTracer(self, v) for v in outvars]
         return tracers if prim.multi else tracers[0]
 

@@ -8,7 +8,7 @@ import sys
 import traceback
 
 from tinyjax.array import is_arraylike
-from tinyjax.errors import is_own_code
+from tinyjax.source import is_own_code
 
 # ---- frames --------------------------------------------------------------------------------------
 

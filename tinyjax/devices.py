@@ -8,7 +8,7 @@ import contextlib
 from contextvars import ContextVar
 
 from tinyjax.config import config
-from tinyjax.errors import check_backend
+from tinyjax.messages import check_backend
 from tinyjax.parallel.engine import num_devices
 
 # ---- one device ----------------------------------------------------------------------------------

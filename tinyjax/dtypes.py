@@ -9,9 +9,6 @@ bfloat16 for learning machines, float0 for the tangents of integers, and key<fry
 import functools
 import itertools
 import math
-import os
-import sys
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +17,7 @@ from ml_dtypes import bfloat16, finfo, iinfo  # noqa: F401 (iinfo passes through
 from tinyjax import lattice
 from tinyjax.config import current_flags
 from tinyjax.lattice import BOOL, WEAK, TypePromotionError, is_weak, least_upper_bound  # noqa: F401
+from tinyjax.source import warn
 
 # ---- extended dtypes ----------------------------------------------------------------------------
 
@@ -259,17 +257,8 @@ def _narrow_explicit(dtype, fun_name):
     if flags.explicit_x64_dtypes == "error":
         raise ValueError(f"{message}; use {narrow}. {advice}")
     message += f", and will be truncated to dtype {narrow}. {advice}"
-    warnings.warn(message, stacklevel=_user_stacklevel())
+    warn(message)
     return narrow
-
-
-def _user_stacklevel():
-    """Count the frames from our caller up to the first outside this package."""
-    package = os.path.dirname(__file__) + os.sep
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 # ---- dtypes of values ---------------------------------------------------------------------------

@@ -16,8 +16,9 @@ from tinyjax.compiler.dispatch import finish
 from tinyjax.config import current_flags
 from tinyjax.core import EVAL, Trace, Tracer, active, current_trace
 from tinyjax.devices import device_count, local_device_count, process_count
-from tinyjax.errors import check_backend, is_own_code
+from tinyjax.messages import check_backend
 from tinyjax.printer import install
+from tinyjax.source import is_own_code
 from tinyjax.transforms import jit as jit_module
 from tinyjax.transforms.flat import fun_name
 from tinyjax.transforms.loops import forget_traces

@@ -24,7 +24,6 @@ from __future__ import annotations
 import functools
 import gc
 import threading
-import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -34,6 +33,7 @@ from tinyjax.compiler import cache, launcher
 from tinyjax.compiler.intrinsics_py import run_source_in_python
 from tinyjax.compiler.loader import load_kernel, load_symbols, publish, publish_lazily
 from tinyjax.compiler.signature import Param, parse
+from tinyjax.source import warn
 
 Kernel = Callable[..., None]
 Request = tuple[str, str, tuple[str, ...]]  # name, source, signature
@@ -258,11 +258,10 @@ def _target_fits() -> bool:
         instead = "numba.njit compiles kernels, which takes longer"
         if _njit() is None:
             instead = "Numba cannot be imported, so kernels run as slow Python code"
-        warnings.warn(
+        warn(
             f"tinyjax's compiler does not fit the installed Numba "
             f"({type(error).__name__}: {error}); {instead}",
             RuntimeWarning,
-            stacklevel=5,
         )
         return False
     return True

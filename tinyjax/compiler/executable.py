@@ -5,7 +5,6 @@ NumPy, for what kernels cannot express). Driver and kernels are plain text until
 """
 
 import os
-import warnings
 
 from tinyjax.array import Array
 from tinyjax.compiler.dispatch import dispatching
@@ -13,6 +12,7 @@ from tinyjax.compiler.drive import Driver
 from tinyjax.compiler.interpret import interpret
 from tinyjax.config import current_flags
 from tinyjax.core import memo
+from tinyjax.source import warn
 
 
 class Executable:
@@ -39,26 +39,25 @@ class Executable:
 
     def first_run(self, args):
         """Compile, then run."""
-        self.prepare(stacklevel=5)
+        self.prepare()
         return self.run(args)
 
     def here(self, args):
         """Run, and return when the results are there."""
         if self.compiled is None:
-            self.prepare(stacklevel=5)
+            self.prepare()
         return self.compiled(args)
 
-    def prepare(self, stacklevel=2):
+    def prepare(self):
         """Compile now, rather than at the first call."""
         try:
             run = self.plan().build()
         except Exception as error:
             self.failure = error
-            warnings.warn(
+            warn(
                 f"tinyjax: the program {self.name!r} could not be compiled and runs equation by "
                 f"equation: {type(error).__name__}: {str(error)[:500]}",
                 RuntimeWarning,
-                stacklevel=stacklevel,
             )
             run = self.interpret
         dump(self)
@@ -95,10 +94,9 @@ def dump(executable):
         with open(path + ".py", "w", encoding="utf-8") as file:
             file.write(executable.kernels())
     except OSError as error:
-        warnings.warn(
+        warn(
             f"tinyjax: nothing is written to the folder of the flag 'dump': {error}",
             RuntimeWarning,
-            stacklevel=2,
         )
 
 

@@ -1,7 +1,6 @@
 """x.at[...]: updated copies of arrays, which are immutable."""
 
 import functools
-import warnings
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from tinyjax.numpy.indexing import take_index
 from tinyjax.numpy.promotion import promote_dtypes, to_shape
 from tinyjax.numpy.ufuncs import power, true_divide
 from tinyjax.primitives.linear import convert
+from tinyjax.source import warn
 from tinyjax.transforms.replay import recorded
 
 
@@ -128,13 +128,12 @@ def scatter_update(x, index, y, op, *, indices_are_sorted=False, unique_indices=
         expand_masks(parse_index(index, x.shape), x.shape), x.shape, wrap_negative_indices
     )
     if not dtypes.safe_to_cast(y, x):
-        warnings.warn(
+        warn(
             "scatter inputs have incompatible types: cannot safely cast value from "
             f"dtype={y.dtype} to dtype={x.dtype} with "
             f"jax_numpy_dtype_promotion={current_flags().numpy_dtype_promotion}. In future JAX "
             "releases this will result in an error.",
             FutureWarning,
-            stacklevel=4,
         )
     if 0 in plan.shape:
         return x

@@ -1,7 +1,5 @@
 """astype."""
 
-import warnings
-
 import numpy as np
 
 from tinyjax import dtypes, lax
@@ -9,6 +7,7 @@ from tinyjax.numpy.checks import ensure_arraylike
 from tinyjax.numpy.promotion import const
 from tinyjax.primitives.linear import convert
 from tinyjax.putting import device_put
+from tinyjax.source import warn
 from tinyjax.transforms.replay import recorded
 
 
@@ -36,11 +35,10 @@ def astype(x, dtype, /, *, copy=False, device=None):
     if x.dtype.kind == "c" and dtype == np.bool_:
         x = lax.ne(x, const(x, 0))
     elif x.dtype.kind == "c" and dtype.kind in "iuf":
-        warnings.warn(
+        warn(
             "Casting from complex to real dtypes will soon raise a ValueError. Please first use "
             "jnp.real or jnp.imag to take the real/imaginary component of your input.",
             DeprecationWarning,
-            stacklevel=2,
         )
     out = convert(x, dtype)
     return lax.copy_p.bind(out) if copy else out

@@ -1,7 +1,6 @@
 """Mixing arguments: one dtype for all of them, ranks that fit; what separates jnp from lax."""
 
 import functools
-import warnings
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from tinyjax.config import current_flags
 from tinyjax.numpy.checks import check_arraylike
 from tinyjax.primitives.arithmetic import alike
 from tinyjax.primitives.linear import convert
+from tinyjax.source import warn
 from tinyjax.transforms.replay import recorded
 
 # ---- dtypes -------------------------------------------------------------------------------------
@@ -64,10 +64,9 @@ def _check_rank_promotion(fun_name, shapes):
     mode = current_flags().numpy_rank_promotion
     text = " ".join(map(str, shapes))
     if mode == "warn":
-        warnings.warn(
+        warn(
             f"Following NumPy automatic rank promotion for {fun_name} on shapes {text}. Set the "
             "jax_numpy_rank_promotion config option to 'allow' to disable this warning.",
-            stacklevel=4,
         )
     elif mode == "raise":
         raise ValueError(

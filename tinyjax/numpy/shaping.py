@@ -2,7 +2,6 @@
 
 import math
 import operator
-import warnings
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from tinyjax.numpy.checks import (
 from tinyjax.numpy.creation import array, asarray
 from tinyjax.numpy.promotion import broadcast_together, to_shape
 from tinyjax.primitives.linear import canonicalize_axes, canonicalize_axis, canonicalize_shape
+from tinyjax.source import warn
 from tinyjax.transforms.replay import recorded
 from tinyjax.transforms.subprogram import subprogram
 
@@ -40,9 +40,9 @@ def shape(a):
 def shape_of_list(name, a):
     """The shape that a number or nested list has in NumPy; lists are deprecated, as in JAX."""
     if isinstance(a, (list, tuple)):
-        warnings.warn(
+        warn(
             f"{name} requires ndarray or scalar arguments, got {type(a)}. In a future JAX release "
-            "this will be an error.", DeprecationWarning, stacklevel=3,
+            "this will be an error.", DeprecationWarning,
         )  # fmt: skip
         return np.shape(a)
     return ensure_arraylike(name, a).shape

@@ -7,7 +7,6 @@ its program's devices; `call` returns at once with a `Ticket` to wait for.
 
 import itertools
 import math
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,6 +16,7 @@ import numpy as np
 
 from tinyjax.config import config
 from tinyjax.parallel.device import Mesh
+from tinyjax.source import warn
 
 # ---- what is handed to an engine -----------------------------------------------------------------
 
@@ -173,7 +173,7 @@ def num_devices():
             f"num_devices={asked} is ignored: there are {there} devices, as many as were started. "
             f"For {asked}: {advice(asked)}."
         )
-        warnings.warn(text, stacklevel=3)
+        warn(text)
     return there
 
 

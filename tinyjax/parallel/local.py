@@ -42,6 +42,7 @@ from tinyjax.parallel.wire import (
     command,
     words,
 )
+from tinyjax.source import warn
 
 STARTING = 60  # seconds that devices have, more than usual, to start and to compile
 GRACE = 0.2  # seconds that devices have to say what they wait for, after a call took too long
@@ -280,7 +281,7 @@ class LocalEngine(Engine):
             if kind == DEFINED:
                 self.answers.add(device)
                 for text in self.message(device, size) if device == defining.devices[0] else ():
-                    warnings.warn(text, RuntimeWarning, stacklevel=7)
+                    warn(text, RuntimeWarning)
             elif kind == CALLBACK:
                 self.call_back(device, number, size)
             elif kind == FAILED:

@@ -1,7 +1,6 @@
 """Eigenvalues: eigh, eig; the Schur form."""
 
 import enum
-import warnings
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from tinyjax.primitives.matrix_cards import (
 from tinyjax.primitives.order import abs_
 from tinyjax.primitives.reducing import argmax
 from tinyjax.primitives.selection import select
+from tinyjax.source import warn
 
 # ---- Hermitian matrices -------------------------------------------------------------------------
 
@@ -253,10 +253,9 @@ def eig(x, *, compute_left_eigenvectors=True, compute_right_eigenvectors=True,
     Array([1.+0.j, 3.+0.j], dtype=complex64)
     """
     if use_magma is not None:
-        warnings.warn(
+        warn(
             "use_magma is deprecated, please use implementation=EigImplementation.MAGMA instead.",
             DeprecationWarning,
-            stacklevel=2,
         )
         implementation = EigImplementation.MAGMA if use_magma else EigImplementation.LAPACK
     if implementation not in (None, EigImplementation.LAPACK):

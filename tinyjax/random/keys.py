@@ -4,7 +4,6 @@ A key is an array of dtype key<fry>. Old-style keys, arrays of two uint32 words 
 them, work everywhere too; functions that return keys then return old-style ones.
 """
 
-import warnings
 from operator import index
 
 import numpy as np
@@ -22,6 +21,7 @@ from tinyjax.primitives.random_bits import (
     random_unwrap_p,
     wrap,
 )
+from tinyjax.source import warn
 from tinyjax.transforms.replay import recorded
 
 IMPLEMENTATION = "threefry2x32"
@@ -69,7 +69,7 @@ def check_legacy():
     )
     if wish == "error":
         raise ValueError(message)
-    warnings.warn(message, stacklevel=4)
+    warn(message)
 
 
 def like(wrapped, key):

@@ -4,8 +4,6 @@ Source of the inverse: Griffin, Lim: "Signal estimation from modified short-time
 (1984).
 """
 
-import warnings
-
 import numpy as np
 
 from tinyjax import dtypes, lax
@@ -14,6 +12,7 @@ from tinyjax.mapping import vmap
 from tinyjax.numpy.checks import concrete_or_error, ensure_arraylike
 from tinyjax.numpy.promotion import promote_dtypes_complex, promote_dtypes_inexact
 from tinyjax.primitives.linear import canonicalize_axis
+from tinyjax.source import warn
 
 # ---- trends -------------------------------------------------------------------------------------
 
@@ -77,9 +76,8 @@ def window_and_length(window, nperseg, length, dtype):
     if isinstance(window, (str, tuple)):
         n = length if nperseg is None else nperseg
         if n > length:
-            warnings.warn(
+            warn(
                 f"nperseg={n} is greater than input_length={length}, using nperseg={length}",
-                stacklevel=4,
             )
             n = length
         return jnp.array(named_window(window, n), dtype=dtype), n
@@ -206,7 +204,7 @@ def spectra(x, y, fs, window, nperseg, noverlap, nfft, trend, return_onesided, s
     (scale,) = promote_dtypes_complex(jnp.sqrt(scale) if mode == "stft" else scale)
     if return_onesided and any(map(jnp.iscomplexobj, signals)):
         return_onesided = False
-        warnings.warn("Input data is complex, switching to return_onesided=False", stacklevel=3)
+        warn("Input data is complex, switching to return_onesided=False")
     frequencies = jnp.fft.rfftfreq if return_onesided else jnp.fft.fftfreq
     freqs = frequencies(nfft, 1 / fs, dtype=real_dtype)
 

@@ -27,6 +27,7 @@ from tinyjax.core import (
     run,
 )
 from tinyjax.primitives.linear import add_tangents, instantiate, zeros
+from tinyjax.source import replays
 from tinyjax.transforms.stage import dce, prune_captured
 from tinyjax.util import spread, take, unzip2
 
@@ -209,6 +210,7 @@ def linearize_flat(f, primals, nz):
 # ---- transposition ------------------------------------------------------------------------------
 
 
+@replays("backward")
 def transpose(jaxpr, args, cts):
     """Run a linear program backwards.
 

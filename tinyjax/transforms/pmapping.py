@@ -6,7 +6,7 @@ import os
 from tinyjax.array import Array
 from tinyjax.config import config, current_flags
 from tinyjax.core import EVAL, Tracer, check_floats, current_trace
-from tinyjax.errors import check_backend
+from tinyjax.messages import check_backend
 from tinyjax.parallel import local, threads
 from tinyjax.parallel.engine import advice, num_devices, register
 from tinyjax.parallel.executor import executor

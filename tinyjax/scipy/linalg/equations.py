@@ -1,7 +1,6 @@
 """Linear equations: cholesky, lu and what solves with their factors."""
 
 import functools
-import warnings
 
 from tinyjax import lax
 from tinyjax import numpy as jnp
@@ -11,6 +10,7 @@ from tinyjax.numpy.linalg import equations
 from tinyjax.numpy.linalg.decompositions import adjoint
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.primitives.identities import stop_gradient
+from tinyjax.source import warn
 from tinyjax.transforms.subprogram import subprogram
 
 # ---- Cholesky -----------------------------------------------------------------------------------
@@ -84,12 +84,11 @@ def signature_of(name, a, b, others=""):
     if b.ndim == 1:
         return f"(n,n){others},(n)->(n)"
     if a.ndim == b.ndim + 1 and a.shape[-1] == b.shape[-1]:
-        warnings.warn(
+        warn(
             f"jax.scipy.linalg.{name}: batched 1D solves with b.ndim > 1 are deprecated, and in "
             "the future will be treated as a batched 2D solve. Append an axis to b and squeeze the "
             "result to avoid this warning.",
-            category=FutureWarning,
-            stacklevel=4,
+            FutureWarning,
         )
         return f"(n,n){others},(n)->(n)"
     return f"(n,n){others},(n,k)->(n,k)"

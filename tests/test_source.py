@@ -1,0 +1,117 @@
+"""Where equations come from: the user's line, through every transformation."""
+
+import functools
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax.core import all_eqns
+from tinyjax.source import Source, here, is_user_file, warn
+
+
+def program(x):
+    """Three lines with an operation each."""
+    y = jnp.sin(x)
+    z = y * x
+    return jnp.exp(z).sum()
+
+
+LINES = {"y = jnp.sin(x)", "z = y * x", "return jnp.exp(z).sum()"}
+X = np.ones(3, np.float32)
+
+
+def places(f, *args):
+    """(operation, its line, its phase) for every equation."""
+    found = all_eqns(jax.make_jaxpr(f)(*args))
+    return [(e.primitive.name, e.source.text, e.source.phase) for e in found]
+
+
+def test_equations_know_their_line():
+    assert places(program, X) == [
+        ("sin", "y = jnp.sin(x)", ""),
+        ("mul", "z = y * x", ""),
+        ("exp", "return jnp.exp(z).sum()", ""),
+        ("reduce_sum", "return jnp.exp(z).sum()", ""),
+    ]
+
+
+def test_a_derivative_knows_the_line_that_it_is_the_derivative_of():
+    found = places(jax.grad(program), X)
+    assert {text for _, text, _ in found} == LINES
+    assert {text for _, text, phase in found if phase == "backward"} == LINES
+    assert ("cos", "y = jnp.sin(x)", "") in found
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        jax.jit,
+        jax.checkpoint,
+        lambda f: jax.grad(jax.jit(f)),
+        lambda f: jax.hessian(f),
+        lambda f: jax.vmap(f),
+        lambda f: lambda x: jax.jvp(f, (x,), (x,)),
+        lambda f: lambda x: jax.linearize(f, x)[1](x),
+        lambda f: jax.jit(jax.vmap(jax.grad(jax.jit(f)))),
+        lambda f: lambda x: jax.lax.scan(lambda c, _: (f(x) + c, c), 0.0, length=3),
+        lambda f: jax.grad(lambda x: jax.lax.fori_loop(0, 3, lambda i, c: c * f(x), 1.0)),
+        lambda f: lambda x: jax.core.eval_jaxpr(*closed(jax.make_jaxpr(f)(x)), x),
+        lambda f: functools.partial(lambda g, x: g(x), f),
+    ],
+)
+def test_through_transformations(change):
+    x = np.ones((3, 3), np.float32) if "vmap" in change.__code__.co_names else X
+    assert {text for _, text, _ in places(change(program), x)} >= LINES
+
+
+def closed(jaxpr):
+    """jaxpr, consts."""
+    return jaxpr.jaxpr, jaxpr.consts
+
+
+def test_the_users_line_is_found_below_libraries():
+    """NumPy and Python's own modules are not the user."""
+
+    def f(x):
+        return functools.reduce(lambda a, b: a + b, [x, x])
+
+    assert "lambda a, b" in places(f, X)[0][1]
+    found = []
+    np.vectorize(lambda _: found.append(here()), otypes=[float])(np.zeros(1))
+    assert "np.vectorize" in found[0].text and found[0].function == "<lambda>"
+    assert not is_user_file(np.__file__) and not is_user_file(functools.__file__)
+    assert is_user_file(__file__) and is_user_file(pytest.__file__)
+
+
+def test_a_place_reads_well_and_stays_in_its_process():
+    place = here()
+    line = test_a_place_reads_well_and_stays_in_its_process.__code__.co_firstlineno + 1
+    assert isinstance(place, Source) and place.line == line
+    assert str(place) == f"{__file__}:{line} ({place.function})"
+    assert place.text == "place = here()"
+    assert pickle.loads(pickle.dumps(place)) is None
+
+
+def test_cells_of_notebooks_are_named():
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    try:
+        shell.run_cell("from tinyjax.source import here\nplace = here()", store_history=True)
+        place = shell.user_ns["place"]
+        assert str(place) == "Cell In[1]:2 (<module>)" and place.text == "place = here()"
+    finally:
+        InteractiveShell.clear_instance()
+
+
+def test_a_warning_names_the_users_line():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        jnp.shape([1, 2])
+        warn("by myself")
+    assert [w.filename for w in caught] == [__file__, __file__]
+    assert caught[1].lineno == caught[0].lineno + 1

@@ -1,0 +1,134 @@
+"""Where an operation stands in the user's own code: for messages, and for the equations of jaxprs.
+
+A frame of Python's stack is the user's if its file is neither of this package nor of NumPy nor of
+Python itself. Equations remember such a place; programs that run again (`eval_jaxpr`, `transpose`)
+keep one equation after the other in a local variable `eqn`, and the place of what they do is the
+place of that equation. So a derivative knows the line that it is the derivative of.
+"""
+
+import itertools
+import linecache
+import os
+import sys
+import warnings
+from types import CodeType
+from typing import NamedTuple
+
+import numpy as np
+
+PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_NUMPY = os.path.dirname(np.__file__) + os.sep
+_PYTHON = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_INSTALLED = os.path.join(_PYTHON, "site-packages") + os.sep  # what a user installs is not Python
+
+_is_user: dict[str, bool] = {}  # by the name of the file
+_replayers: dict = {}  # name of a function that runs equations again -> its code, phase
+
+
+class Source(NamedTuple):
+    """A place in the user's code: its code object and an instruction in it.
+
+    phase: "" or "backward", for what transposition has made.
+    """
+
+    code: CodeType
+    instruction: int
+    phase: str = ""
+
+    def __reduce__(self):
+        return type(None), ()  # a place is not sent to other processes: the code is here
+
+    @property
+    def file(self):
+        """The file, or 'Cell In[3]' in a notebook."""
+        return cell_name(self.code.co_filename) or self.code.co_filename
+
+    @property
+    def function(self):
+        """The name of the function; '<module>' outside of all."""
+        return self.code.co_name
+
+    @property
+    def position(self):
+        """(line, column), counted from 1 and 0."""
+        positions = itertools.islice(self.code.co_positions(), self.instruction // 2, None)
+        line, _, column, _ = next(positions)
+        return line or self.code.co_firstlineno, column or 0
+
+    @property
+    def line(self):
+        """The number of the line."""
+        return self.position[0]
+
+    @property
+    def text(self):
+        """The line itself; empty if there is no file."""
+        return linecache.getline(self.code.co_filename, self.line).strip()
+
+    def __str__(self):
+        return f"{self.file}:{self.line} ({self.function})"
+
+    def exact(self):
+        """'file:line:column (qualified name)', as JAX shows where a residual comes from."""
+        line, column = self.position
+        return f"{self.file}:{line}:{column} ({self.code.co_qualname})"
+
+
+def cell_name(filename):
+    """'Cell In[3]' for the file that IPython pretends a cell is; None for others."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    names = getattr(getattr(shell, "compile", None), "_filename_map", {})
+    return f"Cell In[{names[filename]}]" if filename in names else None
+
+
+# ---- looking up ----------------------------------------------------------------------------------
+
+
+def is_own_code(code):
+    """Whether code belongs to this package or to Python's machinery."""
+    return code.co_filename.startswith((PACKAGE, "<frozen"))
+
+
+def is_user_file(name):
+    """Whether a file holds code of users: not of tinyjax, NumPy or Python."""
+    if name.startswith((PACKAGE, _NUMPY, "<frozen", "<string>", "<__array_function__")):
+        return False
+    return name.startswith(_INSTALLED) or not name.startswith(_PYTHON)
+
+
+def here():
+    """The Source that led to this call: the innermost line of the user, or that of the equation
+    which is being run again; None if there is none."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        known, phase = _replayers.get(code.co_name, (None, ""))
+        if known is code:
+            eqn = frame.f_locals.get("eqn")
+            if eqn is not None and eqn.source is not None:
+                return eqn.source._replace(phase=phase) if phase else eqn.source
+        user = _is_user.get(code.co_filename)
+        if user is None:
+            user = _is_user[code.co_filename] = is_user_file(code.co_filename)
+        if user:
+            return Source(code, frame.f_lasti)
+        frame = frame.f_back
+    return None
+
+
+def replays(phase=""):
+    """Decorator: the function runs equations again, each in a local variable `eqn`."""
+
+    def mark(f):
+        _replayers[f.__name__] = f.__code__, phase
+        return f
+
+    return mark
+
+
+def warn(message, category=UserWarning):
+    """A warning at the user's line: Python shows it once per line and text."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and not is_user_file(frame.f_code.co_filename):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
