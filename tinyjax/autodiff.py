@@ -302,7 +302,8 @@ def value_and_grad(
         gradient = tuple(grads) if isinstance(argnums, tuple) else grads[0]
         return ((out, aux) if has_aux else out), gradient
 
-    return wraps(fun, value_and_grad_f)
+    options = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic}
+    return wraps(fun, value_and_grad_f, "value_and_grad", **options, allow_int=allow_int)
 
 
 def grad(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False, reduce_axes=()):
@@ -330,7 +331,8 @@ def grad(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False, redu
         value, gradient = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
-    return wraps(fun, grad_f)
+    options = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic}
+    return wraps(fun, grad_f, "grad", **options, allow_int=allow_int)
 
 
 def check_argnums(argnums):

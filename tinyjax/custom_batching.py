@@ -149,7 +149,7 @@ class custom_vmap:
     """
 
     def __init__(self, fun):
-        wraps(fun, self)
+        wraps(fun, self, "custom_vmap")
         self.fun, self.vmap_rule = fun, None
 
     def __getattr__(self, name):

@@ -51,7 +51,8 @@ def jacfwd(fun, argnums=0, has_aux=False, holomorphic=False):
             return jac
         return jac, of_chosen(chosen)[1]
 
-    return wraps(fun, jacfwd_f)
+    options = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic}
+    return wraps(fun, jacfwd_f, "jacfwd", **options)
 
 
 def jacrev(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
@@ -84,7 +85,8 @@ def jacrev(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
         jac = tree_unflatten(out_tree, [tree_unflatten(tree, list(c)) for c in columns])
         return (jac, aux[0]) if has_aux else jac
 
-    return wraps(fun, jacrev_f)
+    options = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic}
+    return wraps(fun, jacrev_f, "jacrev", **options, allow_int=allow_int)
 
 
 jacobian = jacrev

@@ -80,7 +80,8 @@ def vmap(
         ]
         return tree_unflatten(flat.out_tree, outs)
 
-    return wraps(fun, vmap_f)
+    options = {"in_axes": in_axes, "out_axes": out_axes, "axis_name": axis_name}
+    return wraps(fun, vmap_f, "vmap", **options, axis_size=axis_size)
 
 
 def map(f, xs, *, batch_size=None):  # the name in jax.lax

@@ -31,6 +31,15 @@ class TypeText(str):
     """Text in the colour of types."""
 
 
+class Noted(str):
+    """Text with a note about the line it is on, such as where an equation comes from."""
+
+    def __new__(cls, text, note):
+        self = super().__new__(cls, text)
+        self.note = note
+        return self
+
+
 class Group(tuple):
     """All breaks directly inside end their lines, unless the whole group fits on this one."""
 
@@ -68,8 +77,10 @@ def fits(doc, room):
 STYLES = {Keyword: ("\x1b[34;1m", "\x1b[39;22m"), TypeText: ("\x1b[35m", "\x1b[39m")}
 
 
-def layout(doc, width=80, use_color=False):
+def layout(doc, width=80, use_color=False, notes=None):
     """The text of a document, in lines of at most `width` columns where that is possible.
+
+    notes: a dict that takes the notes of the document, by the numbers of their lines.
 
     >>> print(layout(Group("f(", Nest(2, Break(""), "x,", Break(), "y"), Break(""), ")"), 5))
     f(
@@ -78,6 +89,7 @@ def layout(doc, width=80, use_color=False):
     )
     """
     column, style, parts = 0, str, []  # parts: pairs (style, text)
+    line, notes = 0, {} if notes is None else notes
     todo = [(0, False, doc)]  # indentation, whether all on one line, document
     while todo:
         indent, flat, doc = todo.pop()
@@ -90,8 +102,10 @@ def layout(doc, width=80, use_color=False):
             todo += [(indent, flat, part) for part in reversed(doc)]
         elif isinstance(doc, Break) and not flat:
             parts.append((style, "\n" + " " * indent))
-            column = indent
+            column, line = indent, line + 1
         else:
+            if isinstance(doc, Noted):
+                notes[line] = doc.note
             style = type(doc) if use_color and type(doc) in STYLES else str
             parts.append((style, doc))
             column += len(doc)
@@ -232,7 +246,8 @@ class JaxprPrinter:
         pairs = eqn.primitive.shown_params(eqn.params)
         # a name comes first, but that of a composite
         pairs = sorted(pairs, key=lambda p: p[0] != "name" or eqn.primitive.name == "composite")
-        return left, eqn.primitive.name, self.params(pairs), " ", self.row(self.atom, eqn.invars)
+        name = Noted(eqn.primitive.name, eqn)
+        return left, name, self.params(pairs), " ", self.row(self.atom, eqn.invars)
 
     def jaxpr(self, jaxpr):
         """`{ lambda ; ... }`, or only its name if the program is written elsewhere."""
@@ -277,14 +292,30 @@ def value_text(value):
 # ---- the methods that jaxprs, equations and variables print with --------------------------------
 
 
-def pretty_print(jaxpr, *, use_color=False, print_shapes=True, width=80):
+def pretty_print(
+    jaxpr, *, source_info=False, use_color=False, print_shapes=True, width=80, notes=None
+):
     """The text of a jaxpr.
 
+    source_info: with the user's line behind each equation, in a column of its own.
+    notes: a dict that takes the equations, by the numbers of the lines that they begin on.
     use_color: with the escape codes that colour keywords and types on a terminal.
     print_shapes: with the types of variables. width: of a line.
     """
     names = Names(unused_vars(jaxpr), shared_jaxprs(jaxpr))
-    return layout(tuple(JaxprPrinter(names, print_shapes).top(jaxpr)), width, use_color)
+    notes = {} if notes is None else notes
+    doc = tuple(JaxprPrinter(names, print_shapes).top(jaxpr))
+    text = layout(doc, width, use_color, notes)
+    return with_sources(text.split("\n"), notes) if source_info else text
+
+
+def with_sources(lines, eqns):
+    """Lines with ` # file:line:column (function)` where an equation begins."""
+    column = max(map(len, lines))
+    for k, eqn in eqns.items():
+        if eqn.source:
+            lines[k] = f"{lines[k]:{column}} # {eqn.source.exact()}"
+    return "\n".join(lines)
 
 
 def eqn_text(eqn):

@@ -240,7 +240,8 @@ def checkpoint(
         )
         return tree_unflatten(out_tree, outs)
 
-    return wraps(fun, checkpointed)
+    options = {"static_argnums": static_argnums, "static_argnames": static_argnames}
+    return wraps(fun, checkpointed, "checkpoint", policy=policy, **options)
 
 
 remat = checkpoint

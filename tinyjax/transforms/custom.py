@@ -248,7 +248,8 @@ class CustomFunction:
     def __init__(self, fun, nondiff_argnums=(), nondiff_argnames=()):
         if not callable(fun):
             raise TypeError(f"Expected a callable value, got {fun!r}")
-        wraps(fun, self)
+        options = {"nondiff_argnums": nondiff_argnums, "nondiff_argnames": nondiff_argnames}
+        wraps(fun, self, type(self).__name__, **options)
         self.fun, self.name = fun, fun_name(fun)
         self.nondiff_argnums = (
             (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)

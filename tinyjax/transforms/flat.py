@@ -1,6 +1,8 @@
 """From functions of pytrees to functions of flat lists, and what a call's arguments are called."""
 
 import inspect
+from collections.abc import Callable
+from typing import NamedTuple
 
 from tinyjax import tree_util
 from tinyjax.array import is_arraylike, lift
@@ -69,9 +71,31 @@ def arg_names(f, args, kwargs):
     return names
 
 
-def wraps(f, wrapper, prefix=""):
-    """Give a transformed function the name and docstring of the original."""
-    wrapper.__name__ = prefix + fun_name(f)
+class Layer(NamedTuple):
+    """What a transformed function is made of: the transformation, the function inside, options.
+
+    owner: the id of the transformed function. A decorator that copies attributes, as
+    functools.wraps does, makes a function that has this one, too, but is not the owner.
+    """
+
+    transform: str
+    function: Callable
+    options: dict
+    owner: int
+
+
+def layer_of(f):
+    """The Layer of a transformed function; None for other things."""
+    layer = getattr(f, "__transform__", None)
+    return layer if isinstance(layer, Layer) and layer.owner == id(f) else None
+
+
+def wraps(f, wrapper, transform=None, **options):
+    """Give a transformed function the name and docstring of the original, and (if the name of the
+    transformation is given) the Layer that tells what it is made of."""
+    if transform is not None:
+        wrapper.__transform__ = Layer(transform, f, options, id(wrapper))
+    wrapper.__name__ = fun_name(f)
     wrapper.__qualname__ = getattr(f, "__qualname__", wrapper.__name__)
     wrapper.__doc__ = getattr(f, "__doc__", None)
     wrapper.__module__ = getattr(f, "__module__", None) or __name__
