@@ -10,6 +10,7 @@ from tinyjax.numpy.creation import asarray, ones_like
 from tinyjax.numpy.gather_plans import expand_masks, gather_plan
 from tinyjax.numpy.index_parsing import parse_index
 from tinyjax.numpy.indexing import take_index
+from tinyjax.numpy.masked_updates import masked_update, traced_mask
 from tinyjax.numpy.promotion import promote_dtypes, to_shape
 from tinyjax.numpy.ufuncs import power, true_divide
 from tinyjax.primitives.linear import convert
@@ -123,10 +124,16 @@ class IndexUpdateRef:
 def scatter_update(x, index, y, op, *, indices_are_sorted=False, unique_indices=False, mode=None,
                    wrap_negative_indices=True):  # fmt: skip
     """x with y scattered into x[index] by one of lax's scatter functions."""
+    options = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
+    options |= {"mode": mode, "wrap_negative_indices": wrap_negative_indices}
     x, y = asarray(x), update_values(x, y)
-    plan = gather_plan(
-        expand_masks(parse_index(index, x.shape), x.shape), x.shape, wrap_negative_indices
-    )
+    items = parse_index(index, x.shape)
+    place = traced_mask(items, x, y)
+    if place is not None:
+        return masked_update(
+            x, items, place, y, functools.partial(scatter_update, op=op, **options)
+        )
+    plan = gather_plan(expand_masks(items, x.shape), x.shape, wrap_negative_indices)
     if not dtypes.safe_to_cast(y, x):
         warn(
             "scatter inputs have incompatible types: cannot safely cast value from "
