@@ -83,6 +83,8 @@ FLAGS = {flag.name: flag for flag in [
     Flag("debug_nans", False, "Raise FloatingPointError where a computation makes a NaN."),
     Flag("debug_infs", False, "Raise FloatingPointError where a computation makes an infinity."),
     Flag("debug_key_reuse", False, "Raise when a PRNG key is consumed twice."),
+    Flag("explain_retraces", False, "Log why a function that was traced is traced again.",
+         aliases=("explain_cache_misses",)),
     Flag("check_tracer_leaks", False, "Raise when a tracer outlives its transformation."),
     Flag("enable_checks", False, "Type-check every jaxpr that the machinery makes."),
     Flag("numpy_dtype_promotion", "standard", "Which dtypes mix.", ("standard", "strict")),
@@ -269,6 +271,7 @@ debug_nans = functools.partial(FlagScope, "debug_nans")
 debug_infs = functools.partial(FlagScope, "debug_infs")
 debug_key_reuse = functools.partial(FlagScope, "debug_key_reuse")
 check_tracer_leaks = checking_leaks = functools.partial(FlagScope, "check_tracer_leaks")
+explain_retraces = explain_cache_misses = functools.partial(FlagScope, "explain_retraces")
 enable_checks = functools.partial(FlagScope, "enable_checks")
 threefry_partitionable = functools.partial(FlagScope, "threefry_partitionable")
 numpy_dtype_promotion = functools.partial(FlagScope, "numpy_dtype_promotion")

@@ -10,7 +10,7 @@ OFF = """
     compilation_cache_expect_pgle compilation_cache_include_metadata_in_key custom_vjp3
     debug_leaked_clients_on_clear_backends disable_bwd_checks disable_most_optimizations
     disable_vmap_shmap_error disallow_mesh_context_manager distributed_debug enable_pgle
-    enable_recoverability experimental_unsafe_xla_runtime_errors explain_cache_misses
+    enable_recoverability experimental_unsafe_xla_runtime_errors
     export_ignore_forward_compatibility force_dcn_cross_host_transfers high_dynamic_range_gumbel
     log_checkpoint_residuals log_compiles mosaic_allow_hlo no_execution no_tracing
     pallas_enable_debug_checks pallas_poison_buffers pallas_verbose_errors
@@ -73,7 +73,6 @@ install(Config, read=read, values=property(values))
 
 # Their context managers.
 log_compiles = functools.partial(FlagScope, "log_compiles")
-explain_cache_misses = functools.partial(FlagScope, "explain_cache_misses")
 no_tracing = functools.partial(FlagScope, "no_tracing")
 no_execution = functools.partial(FlagScope, "no_execution")
 softmax_custom_jvp = functools.partial(FlagScope, "softmax_custom_jvp")

@@ -3,7 +3,6 @@
 import functools
 import inspect
 import weakref
-from collections import namedtuple
 
 from tinyjax.array import Array
 from tinyjax.avals import ShapedArray
@@ -24,6 +23,7 @@ from tinyjax.transforms.flat import FlatFun, arg_names, fun_name, lift_args, wra
 from tinyjax.transforms.key_reuse import consume_inputs
 from tinyjax.transforms.programs import linearize_jaxpr
 from tinyjax.transforms.readers import Fixed, builder, reader
+from tinyjax.transforms.retraces import Key, Traces, info, log_miss
 from tinyjax.transforms.stage import stage
 from tinyjax.transforms.staged import ShapeDtypeStruct as ShapeDtypeStruct
 from tinyjax.transforms.staged import Traced as StagedTrace
@@ -96,10 +96,12 @@ READERS = 8  # structures of arguments that a jitted function knows how to read
 class Traced:
     """A function traced for one kind of argument: its jaxpr and what the jaxpr captured."""
 
-    __slots__ = ("build", "captured", "compiled", "jaxpr", "name", "out_tree", "single")
+    __slots__ = ("build", "captured", "compiled", "hits", "jaxpr", "name", "names", "out_tree",
+                 "single")  # fmt: skip
 
-    def __init__(self, jaxpr, captured, out_tree, name):
+    def __init__(self, jaxpr, captured, out_tree, name, names):
         self.jaxpr, self.captured, self.out_tree, self.name = jaxpr, captured, out_tree, name
+        self.names, self.hits = names, 0  # what arguments are called; calls that found this trace
         self.compiled, self.single, self.build = None, out_tree == LEAF, builder(out_tree)
 
     def executable(self):
@@ -118,15 +120,12 @@ def trace_to_jaxpr(f, args, kwargs, leaves, in_tree, name):
     """Stage f for arguments of the given types -> Traced."""
     flat = FlatFun(lambda args, kwargs: f(*args, **kwargs), in_tree, name)
     names = arg_names(f, args, kwargs)
-    names = names if len(names) == len(leaves) else ()
+    names = tuple(names) if len(names) == len(leaves) else ()
     avals = [x if isinstance(x, ShapedArray) else x.aval for x in leaves]
     jaxpr, captured = stage(flat, avals, name, names)
     if current_flags().enable_checks:
         check_jaxpr(jaxpr)
-    return Traced(jaxpr, captured, flat.out_tree, name)
-
-
-CacheInfo = namedtuple("CacheInfo", "hits misses maxsize currsize")
+    return Traced(jaxpr, captured, flat.out_tree, name, names)
 
 
 class JitFunction:
@@ -141,7 +140,6 @@ class JitFunction:
         )
         self.cache = shared_cache(fun, (self.static_argnums, self.static_argnames))
         self.readers = []  # (reader, traces by the types of leaves): found faster (readers.py)
-        self.hits = self.misses = 0
 
     def __call__(self, /, *args, **kwargs):
         if current_trace() is EVAL:
@@ -152,7 +150,7 @@ class JitFunction:
                     known = programs.get(types)
                     if known is None:
                         break
-                    self.hits += 1  # values of known types, and nothing transforms the call
+                    known.hits += 1  # values of known types, and nothing transforms the call
                     outs = known.compiled.run(leaves)
                     return outs[0] if known.single else known.build(outs)
         if current_flags().disable_jit:
@@ -204,7 +202,7 @@ class JitFunction:
         fun, static, args, kwargs = self.split_static(args, kwargs)
         leaves, in_tree = tree_flatten((args, kwargs))
         leaves = lift_args(leaves, self.name)
-        key = (
+        key = Key(
             in_tree,
             tuple([(x.shape, x.dtype, x.weak_type) for x in leaves]),
             static,
@@ -213,12 +211,12 @@ class JitFunction:
         )
         hit = self.cache.get(key)
         if hit is not None:
-            self.hits += 1
+            hit.hits += 1
             return hit, leaves
-        self.misses += 1
+        if current_flags().explain_retraces:
+            log_miss(self.cache, self.fun, arg_names(fun, args, kwargs), key)
         traced = trace_to_jaxpr(fun, args, kwargs, leaves, in_tree, self.name)
-        if not any(isinstance(x, Tracer) for x in traced.captured):
-            self.cache[key] = traced  # a program that captured a tracer is for this call only
+        self.cache.add(key, traced, traced, self.fun)
         return traced, leaves
 
     def static_positions(self, args):
@@ -282,8 +280,18 @@ class JitFunction:
         self.readers = []
 
     def cache_info(self):
-        """hits, misses and the number of traces kept."""
-        return CacheInfo(self.hits, self.misses, None, len(self.cache))
+        """hits, misses and the number of traces kept; `.entries` tells of each, `.reasons` why
+        calls after the first had to be traced. Print it to read it.
+
+        >>> import tinyjax as jax, tinyjax.numpy as jnp
+        >>> f = jax.jit(lambda x: x + 1)
+        >>> y = f(1.0), f(2.0), f(jnp.float32(3.0))
+        >>> f.cache_info()
+        CacheInfo(hits=1, misses=2, maxsize=None, currsize=2)
+        >>> [entry.arguments for entry in f.cache_info().entries]
+        ['x: float32[] weak', 'x: float32[]']
+        """
+        return info(self.cache, self.fun)
 
     def _cache_size(self):
         return len(self.cache)
@@ -295,9 +303,9 @@ _caches: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 def shared_cache(fun, options):
     """The traces of a function: jit(f) written twice traces f once, as in JAX."""
     try:
-        return _caches.setdefault(fun, {}).setdefault(options, {})
+        return _caches.setdefault(fun, {}).setdefault(options, Traces())
     except TypeError:  # a callable without a hash or weak references
-        return {}
+        return Traces()
 
 
 class Static(tuple):

@@ -5,7 +5,7 @@ import os
 
 from tinyjax.array import Array
 from tinyjax.config import config, current_flags
-from tinyjax.core import EVAL, Tracer, check_floats, current_trace
+from tinyjax.core import EVAL, check_floats, current_trace
 from tinyjax.messages import check_backend
 from tinyjax.parallel import local, threads
 from tinyjax.parallel.engine import advice, num_devices, register
@@ -13,10 +13,11 @@ from tinyjax.parallel.executor import executor
 from tinyjax.parallel.sharded import ShardedArray, row_aval
 from tinyjax.transforms.axis_env import axis_env, named_axes
 from tinyjax.transforms.batching import Axis
-from tinyjax.transforms.flat import flatten_axes, fun_name, lift_args, wraps
+from tinyjax.transforms.flat import arg_names, flatten_axes, fun_name, lift_args, wraps
 from tinyjax.transforms.jit import JitFunction, trace_to_jaxpr
 from tinyjax.transforms.mapped_axes import check_axes_type, mapped_size, normal_dims, size_table
 from tinyjax.transforms.pmap import pmap_p
+from tinyjax.transforms.retraces import Key, Traces, log_miss
 from tinyjax.tree_util import tree_flatten, tree_unflatten, treedef_children
 
 # Windows has no memory that processes inherit.
@@ -97,7 +98,7 @@ class Mapping:
     def __init__(self, fun, axis_name, in_axes, out_axes):
         self.fun, self.name, self.axis_name = fun, fun_name(fun), axis_name
         self.in_axes, self.out_axes = in_axes, out_axes
-        self.traces, self.plain = {}, {}
+        self.traces, self.plain = Traces(), {}
 
     def choose(self, static, devices, axis_size):
         """The optional choices, checked."""
@@ -152,9 +153,9 @@ class Mapping:
         fun, static, dynamic, kwargs = self.static.split_static(args, kwargs)
         leaves, in_tree = tree_flatten((dynamic, kwargs))
         leaves = lift_args(leaves, self.name, static="pmap(f, static_broadcasted_argnums=...)")
-        key = (
+        key = Key(
             in_tree,
-            tuple([x.aval for x in leaves]),
+            tuple([(x.shape, x.dtype, x.weak_type) for x in leaves]),
             static,
             axis_env() if current_trace() is not EVAL else (),
             config.trace_key(),
@@ -162,9 +163,10 @@ class Mapping:
         )
         found = self.traces.get(key)
         if found is None:
+            if current_flags().explain_retraces:
+                log_miss(self.traces, self.fun, arg_names(fun, dynamic, kwargs), key)
             found = self.trace(fun, args, dynamic, kwargs, leaves, in_tree)
-            if not any(isinstance(x, Tracer) for x in found[0].captured):
-                self.traces[key] = found
+            self.traces.add(key, found[0], found, self.fun)
         return *found, leaves
 
     def check_static(self, args):
