@@ -7,7 +7,7 @@
 #   make oracle-examples  how many examples of JAX docstrings run here (MODULES=numpy.fft ...)
 #   make accuracy  errors of functions and reductions, in ulp (docs/accuracy.md; some minutes)
 #   make bench     the same programs on tinyjax and on JAX, timed in turn (NAMES="start pmap_call" ...)
-#   make chapters  run every chapter and store its outputs
+#   make chapters  run every chapter and store its outputs (NAMES="00 04", CHANGED=1)
 #   make site      the documentation site in site/        make serve  look at it while you write
 #   make lock      choose new versions of everything we install (requirements.lock)
 #   make clean     remove what make and the tests have made
@@ -92,7 +92,7 @@ bench: $(VENV)/.test
 # --- What is made from the sources ----------------------------------------------------------------
 
 chapters: $(VENV)/.test
-	$(RUN) -m tinyjax.learn.chapters chapters/text/*.py
+	$(RUN) -m tinyjax.learn.chapters --jobs $(JOBS) $(if $(CHANGED),--changed) $(NAMES)
 
 site: $(VENV)/.test
 	$(RUN) -m mkdocs build --strict

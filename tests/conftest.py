@@ -11,7 +11,10 @@ import pytest
 import tinyjax
 
 jax.config.update("jax_num_cpu_devices", 8)  # as many as tinyjax has: the oracle of pmap
-collect_ignore = ["transcripts"]  # cells, which test_transcripts.py runs in both worlds
+collect_ignore = [
+    "transcripts",  # cells, which test_transcripts.py runs in both worlds
+    "offline",  # changes the process that imports it; test_chapters.py gives it to kernels
+]
 EVERY = 1500  # tests; by then the caches of compiled programs hold a gigabyte or more
 _count = itertools.count(1)
 

@@ -1,26 +1,45 @@
-"""Every chapter runs from a clean kernel, gives the outputs it shows, and runs on JAX itself."""
+"""Every chapter runs from a clean kernel, gives the outputs it shows, and runs on JAX itself.
 
+`make chapters` builds the notebooks; chapters/README.md says how a chapter is written.
+"""
+
+import ast
+import os
 import re
+import time
+from collections import Counter
 from pathlib import Path
 
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 
-from tinyjax.learn.chapters import change_imports, execute, on_jax, read_text
+from tinyjax.learn.exercise import find
+from tinyjax.learn.notebooks import (
+    SECONDS,
+    change_imports,
+    execute,
+    on_jax,
+    read_text,
+    tags,
+)
+from tinyjax.learn.quiz import questions
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"
 TEXTS = sorted((CHAPTERS / "text").glob("*.py"))
+INSIDE = ("07", "08", "09", "10", "11")  # the chapters that show how tinyjax does it
+TAGS = {"reveal", "solution", "tinyjax-only", "volatile", "warns", "raises-exception"}
 NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|inf")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 each_chapter = pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.stem)
 
 
 @pytest.fixture(autouse=True)
-def own_world(tmp_path, monkeypatch):
-    """A chapter that is run here sees this tinyjax, and nobody's progress hears of it."""
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("TINYJAX_PROGRESS", str(tmp_path / "progress.json"))
+def own_world(monkeypatch):
+    """A chapter that is run here sees this tinyjax, and no other machine."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "tests" / "offline")]))
 
 
 def stored(text: Path):
@@ -29,19 +48,30 @@ def stored(text: Path):
 
 
 def code_cells(notebook):
-    """The cells that are compared: code, and not marked as differing from run to run."""
+    """The cells that are run."""
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def printed(cell) -> str:
-    """All the text that a cell gives, pictures left out."""
+# --- Comparing outputs ---------------------------------------------------------------------------
+
+
+def printed(cell, error_words: bool = True) -> str:
+    """All the text that a cell gives; pictures and warnings left out."""
     pieces = []
     for output in cell.outputs:
-        if output.output_type == "stream":
-            pieces.append(output.text)
+        if output.output_type == "error":
+            pieces.append("\n".join(output.traceback) if error_words else output.ename)
+        elif output.output_type == "stream":
+            if output.name == "stdout":
+                pieces.append(output.text)
         elif "image/png" not in output.data:
             pieces.append(output.data["text/plain"])
     return "\n".join(pieces)
+
+
+def complaints(cell) -> str:
+    """What a cell writes to stderr: warnings."""
+    return "".join(output.text for output in cell.outputs if output.get("name") == "stderr")
 
 
 def pictures(cell) -> int:
@@ -54,15 +84,60 @@ def assert_same_text(got: str, expected: str) -> None:
     assert re.sub(r"\s", "", NUMBER.sub("#", got)) == re.sub(r"\s", "", NUMBER.sub("#", expected))
     for mine, theirs in zip(NUMBER.findall(got), NUMBER.findall(expected), strict=True):
         mine, theirs = float(mine.replace(",", "")), float(theirs.replace(",", ""))
-        assert mine == pytest.approx(theirs, rel=1e-4, abs=2e-6), (got, expected)
+        assert mine == pytest.approx(theirs, rel=1e-4, abs=2e-6, nan_ok=True), (got, expected)
 
 
-def assert_same_outputs(got, expected) -> None:
+def assert_same_outputs(got, expected, error_words: bool = True) -> None:
     """Each cell gives the text and the pictures that are stored, timings aside."""
     for mine, theirs in zip(code_cells(got), code_cells(expected), strict=True):
         assert pictures(mine) == pictures(theirs), mine.source
-        if "volatile" not in mine.metadata.get("tags", []):
-            assert_same_text(printed(mine), printed(theirs))
+        if "warns" not in tags(mine):
+            assert complaints(mine) == "", mine.source
+        if "volatile" not in tags(mine):
+            assert_same_text(printed(mine, error_words), printed(theirs, error_words))
+
+
+# --- Running -------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@each_chapter
+def test_a_chapter_gives_its_stored_outputs(text):
+    """Running it again on tinyjax, alone and without a network, shows what the reader sees."""
+    start = time.perf_counter()
+    assert_same_outputs(execute(read_text(text), CHAPTERS), stored(text))
+    assert time.perf_counter() - start < SECONDS
+
+
+@pytest.mark.slow
+@each_chapter
+def test_a_chapter_runs_on_jax(text):
+    """With its import lines changed, in a kernel where tinyjax is out of reach.
+
+    Errors are compared by their class: what tinyjax says beyond JAX's own words is its own.
+    """
+    notebook = on_jax(read_text(text))
+    code_cells(notebook)[0].source = (
+        "import sys\nsys.modules['tinyjax'] = None\n" + code_cells(notebook)[0].source
+    )
+    expected = stored(text)
+    expected.cells = [cell for cell in expected.cells if "tinyjax-only" not in tags(cell)]
+    assert_same_outputs(execute(notebook, CHAPTERS), expected, error_words=False)
+
+
+@pytest.mark.slow
+def test_a_chapter_cannot_reach_other_machines(tmp_path):
+    """The guard that the runs above rely on works."""
+    for line in (
+        "socket.create_connection(('192.0.2.1', 80), timeout=1)",
+        "socket.getaddrinfo('example.org', 80)",
+    ):
+        cell = new_code_cell(f"import socket\n{line}", metadata={"tags": ["raises-exception"]})
+        notebook = execute(new_notebook(cells=[cell]), tmp_path)
+        assert printed(notebook.cells[0]).startswith("PermissionError: a chapter ")
+
+
+# --- Stored notebooks ----------------------------------------------------------------------------
 
 
 def test_there_is_a_chapter():
@@ -80,34 +155,24 @@ def test_the_notebook_holds_the_text(text):
     ]
 
 
-@pytest.mark.slow
 @each_chapter
-def test_a_chapter_gives_its_stored_outputs(text):
-    """Running it again, on tinyjax, shows what the reader sees."""
-    assert_same_outputs(execute(read_text(text), CHAPTERS), stored(text))
-
-
-@pytest.mark.slow
-@each_chapter
-def test_a_chapter_runs_on_jax(text):
-    """With its import lines changed, in a kernel where tinyjax is out of reach."""
-    notebook = on_jax(read_text(text))
-    first = next(cell for cell in notebook.cells if cell.cell_type == "code")
-    first.source = "import sys\nsys.modules['tinyjax'] = None\n" + first.source
-    expected = stored(text)
-    expected.cells = [
-        cell for cell in expected.cells if "tinyjax-only" not in cell.metadata.get("tags", [])
-    ]
-    assert_same_outputs(execute(notebook, CHAPTERS), expected)
-
-
-@each_chapter
-def test_few_cells_are_for_tinyjax_only(text):
-    """At most a fifth; half in the chapters that show the inside."""
+def test_the_stored_notebook_ran_in_order_and_names_no_place(text):
     cells = code_cells(stored(text))
-    tags = [cell.metadata.get("tags", []) for cell in cells]
-    share = sum("tinyjax-only" in names for names in tags) / len(cells)
-    assert share <= (0.5 if text.stem[:2] in ("07", "08", "09", "10", "11") else 0.2)
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    raw = (CHAPTERS / f"{text.stem}.ipynb").read_text()
+    assert not re.search(r"/(home|root|tmp|Users)/", raw)
+
+
+@each_chapter
+def test_errors_and_warnings_are_meant(text):
+    """A cell complains if and only if its tag says so, and briefly."""
+    for cell in code_cells(stored(text)):
+        errors = [output for output in cell.outputs if output.output_type == "error"]
+        assert len(errors) == ("raises-exception" in tags(cell)), cell.source
+        assert bool(complaints(cell)) == ("warns" in tags(cell)), cell.source
+        for error in errors:
+            assert printed(cell).count("\n") <= 12, cell.source
+            assert error.ename in error.traceback[-1]
 
 
 @each_chapter
@@ -117,22 +182,101 @@ def test_every_picture_has_an_alternative_text(text):
             assert len(cell.metadata.get("alt", "")) > 40, cell.source
 
 
+# --- The text ------------------------------------------------------------------------------------
+
+
 @each_chapter
-def test_the_stored_notebook_ran_in_order_and_names_no_place(text):
+def test_the_tags_are_known(text):
+    for cell in read_text(text).cells:
+        assert set(tags(cell)) <= TAGS, cell.source
+
+
+@each_chapter
+def test_few_cells_are_for_tinyjax_only(text):
+    """At most a fifth; half in the chapters that show the inside."""
     cells = code_cells(stored(text))
-    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
-    raw = (CHAPTERS / f"{text.stem}.ipynb").read_text()
-    assert not re.search(r"/(home|root|tmp|Users)/", raw)
+    share = sum("tinyjax-only" in tags(cell) for cell in cells) / len(cells)
+    assert share <= (0.5 if text.stem[:2] in INSIDE else 0.2)
+
+
+def asked(cell) -> list[str]:
+    """The names of the questions in a cell."""
+    calls = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Call)]
+    predictions = [call for call in calls if getattr(call.func, "id", None) == "predict"]
+    for call in predictions:
+        assert getattr(call.args[1], "value", None) is ..., "the answer is left to the reader"
+    return [call.args[0].value for call in predictions]
+
+
+@each_chapter
+def test_at_least_three_predictions_each_with_its_reveal(text):
+    cells = [cell for cell in read_text(text).cells if cell.cell_type == "code"]
+    predicting = [number for number, cell in enumerate(cells) if asked(cell)]
+    assert len(predicting) >= 3
+    for number in predicting:
+        assert "reveal" in tags(cells[number + 1]), cells[number].source
+    names = [name for cell in cells for name in asked(cell)]
+    assert all(re.fullmatch(rf"{text.stem[:2]}/[a-z0-9-]+", name) for name in names), names
+    assert questions(CHAPTERS / f"{text.stem}.ipynb") == names, "what `tinyjax list` counts"
+
+
+def test_no_two_questions_have_one_name():
+    names = [name for text in TEXTS for name in questions(CHAPTERS / f"{text.stem}.ipynb")]
+    assert [name for name, times in Counter(names).items() if times > 1] == []
+
+
+@each_chapter
+def test_a_gap_is_followed_by_its_solution(text):
+    """The faded copy: a cell with `...` to fill, then a folded cell that fills it."""
+    cells = code_cells(read_text(text))
+    solutions = [number for number, cell in enumerate(cells) if "solution" in tags(cell)]
+    assert solutions
+    for number in solutions:
+        assert "..." in cells[number - 1].source, cells[number].source
+
+
+@each_chapter
+def test_links_lead_somewhere(text):
+    """Files are where the links say; other addresses are complete and encrypted."""
+    for cell in read_text(text).cells:
+        if cell.cell_type != "markdown":
+            continue
+        for link in LINK.findall(cell.source):
+            if not re.match(r"https://[\w.-]+\.\w+(/|$)", link):
+                assert (CHAPTERS / link).exists(), link
+        for name in re.findall(r"`tinyjax check ([\w/]+)`", cell.source):
+            assert find(name.split("/")[-1]).name, name
+
+
+@each_chapter
+def test_the_first_cell_is_short(text):
+    """Imports, and nothing that a newcomer must skip."""
+    first = code_cells(read_text(text))[0].source
+    assert "import tinyjax as jax" in first
+    assert first.count("\n") < 12
+    imports = (ast.Import, ast.ImportFrom)
+    assert all(isinstance(line, imports) for line in ast.parse(first).body)
+
+
+# --- The tools of these tests --------------------------------------------------------------------
 
 
 def test_change_imports():
-    source = "import tinyjax as jax\nimport tinyjax.numpy as jnp\nfrom tinyjax import lax\n"
-    assert change_imports(source) == ("import jax\nimport jax.numpy as jnp\nfrom jax import lax\n")
+    source = (
+        "import tinyjax as jax\nimport tinyjax.numpy as jnp\nfrom tinyjax import lax\n"
+        "from tinyjax.nn import relu\nfrom tinyjax.learn import predict\n"
+    )
+    changed = change_imports(source)
+    assert changed.startswith(
+        "import jax\nimport jax.numpy as jnp\nfrom jax import lax\nfrom jax.nn import relu\n"
+    )
+    assert "def predict(question, answer):" in changed and "tinyjax" not in changed
 
 
 def test_the_comparison_sees_differences():
     """The judge of these tests is itself judged."""
     assert_same_text("Array([1.0000001], dtype=float32)", "Array([1.], dtype=float32)")
+    assert_same_text("Array([nan, 1.], dtype=float32)", "Array([nan, 1.], dtype=float32)")
     for wrong in ("Array([1.01], dtype=float32)", "Array([1.], dtype=int32)", "1.", ""):
         with pytest.raises(AssertionError):
             assert_same_text(wrong, "Array([1.], dtype=float32)")

@@ -146,10 +146,22 @@ def test_predictions_are_recorded(desk, capsys):
     predict("02/first-move", ...)
     assert "No answer yet" in capsys.readouterr().out
     predict("02/first-move", "down")
+    assert capsys.readouterr().out == "Your answer: 'down'. Now run the next cell.\n"
     predict("02/first-move", "up")
-    assert capsys.readouterr().out.startswith("Your answer: 'down'. Now run the next cell.")
+    assert "'up' (your first was 'down')" in capsys.readouterr().out
     recorded = read_progress()["predictions"]["02/first-move"]
     assert recorded == {"first": "'down'", "last": "'up'"}
+
+
+def test_list_counts_the_predictions(desk, capsys):
+    shutil.copy(ROOT / "chapters" / "02_first_loop.ipynb", desk / "chapters")
+    predict("02/rings", "circles")
+    predict("03/elsewhere", 1)
+    capsys.readouterr()
+    cli.main(["list"])
+    lines = capsys.readouterr().out.splitlines()
+    assert "01_grad" in lines
+    assert "02_first_loop        1 of 4 predictions" in lines
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"schema": 99}', '{"schema": 1}'])

@@ -16,22 +16,13 @@
 # functions that transform functions, which you can combine freely. Here you meet the first three.
 
 # %%
-import tinyjax as jax
-import tinyjax.numpy as jnp
-import matplotlib.pyplot as plt
-import numpy as np
 import time
 
-try:
-    from tinyjax.learn import predict  # keeps your answers
-except ImportError:  # with JAX in place of tinyjax
-
-    def predict(question, answer):
-        if answer is ...:
-            print("No answer yet: put yours in place of the dots, run this cell, then the next.")
-        else:
-            print(f"Your answer: {answer!r}. Now run the next cell.")
-
+import matplotlib.pyplot as plt
+import numpy as np
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax.learn import predict
 
 # %% [markdown]
 # ## The data
@@ -56,8 +47,8 @@ plt.ylabel("y")
 plt.show()
 
 # %% [markdown]
-# `x` is an `Array`. It prints and plots like a NumPy array. (In blog posts from before 2023 it is
-# called `DeviceArray`.)
+# `x` is an `Array`. It prints and plots like a NumPy array. (Posts from before 2023 call it
+# `DeviceArray`.)
 #
 # ## The model and the loss
 #
@@ -235,25 +226,40 @@ plt.show()
 # %% [markdown]
 # The farther away, the faster. How fast per megaparsec? Fit the line.
 #
-# The cell below is the loop from above with two gaps. Put the right thing in place of each `...` and
-# run it. Until both are filled it says so and goes on.
+# The cell below is the loop from above with a gap. Put the right thing in place of `...` and run it.
+# (Until you do, it prints `Ellipsis`, which is what Python calls the three dots.)
 
 # %%
-theta = jnp.array([0.0, 0.0])
-hubble_path = [theta]
-for _ in range(200):
-    step = ...  # one update of theta on distance and speed, with lr=0.4
-    if step is ...:
-        print("The gap is still open: step = update(...)")
-        break
-    theta = step
-    hubble_path.append(theta)
+def fit(distance, speed, steps=200, lr=0.4):
+    """All the thetas on the way from a flat line to the best one."""
+    theta = jnp.array([0.0, 0.0])
+    path = [theta]
+    for _ in range(steps):
+        theta = ...  # one update, on distance and speed, with this lr
+        path.append(theta)
+    return path
 
-answer = ...  # the slope: which entry of theta?
-if answer is ...:
-    print("The gap is still open: answer = theta[...]")
-else:
-    print(f"{1000 * answer:.0f} km/s more for each megaparsec")
+
+print(fit(distance, speed)[-1])
+
+# %% [markdown]
+# Did it print two numbers near 0.45 and -0.04? Then you have it. The next cell holds one way to fill
+# the gap; the rest of the chapter goes on from there.
+
+# %% tags=["solution"]
+def fit(distance, speed, steps=200, lr=0.4):
+    """All the thetas on the way from a flat line to the best one."""
+    theta = jnp.array([0.0, 0.0])
+    path = [theta]
+    for _ in range(steps):
+        theta = update(theta, distance, speed, lr)
+        path.append(theta)
+    return path
+
+
+hubble_path = fit(distance, speed)
+slope, height = hubble_path[-1]
+print(f"{1000 * slope:.0f} km/s more for each megaparsec")
 
 # %% [markdown]
 # **Predict.** Our own data had rings that were nearly circles. Here all distances are positive, and
@@ -264,13 +270,6 @@ else:
 predict("02/rings", ...)  # "circles" or "a long valley"
 
 # %% tags=["reveal"] alt="Long narrow rings that lie aslant. The trail of dots first jumps from side to side across the valley and then creeps along its floor to the lowest point near w = 0.45, b = minus 0.04."
-theta = jnp.array([0.0, 0.0])
-hubble_path = [theta]
-for _ in range(200):
-    theta = update(theta, distance, speed, lr=0.4)
-    hubble_path.append(theta)
-
-print(f"{1000 * theta[0]:.0f} km/s more for each megaparsec")
 draw_path(hubble_path, distance, speed, (-0.1, 0.8), (-0.4, 0.4))
 
 # %% [markdown]
@@ -278,9 +277,9 @@ draw_path(hubble_path, distance, speed, (-0.1, 0.8), (-0.4, 0.4))
 # models have no such formula. The loop works for them all the same.)
 
 # %%
-slope, height = np.polyfit(distance, 1000 * speed, 1)
-print(f"the loop:    {1000 * theta[0]:.1f} km/s per megaparsec, {1000 * theta[1]:.1f} km/s at zero")
-print(f"the formula: {slope:.1f} km/s per megaparsec, {height:.1f} km/s at zero")
+best_slope, best_height = np.polyfit(distance, 1000 * speed, 1)
+print(f"the loop:    {1000 * slope:.1f} km/s per megaparsec, {1000 * height:.1f} km/s at zero")
+print(f"the formula: {best_slope:.1f} km/s per megaparsec, {best_height:.1f} km/s at zero")
 
 # %% [markdown]
 # Hubble's own number was about 500, by a more careful fit. Today's is about 70: his distances were
@@ -290,10 +289,26 @@ print(f"the formula: {slope:.1f} km/s per megaparsec, {height:.1f} km/s at zero"
 # ## Build it yourself
 #
 # 1. Open `exercises/02_first_loop/sgd_step.py`, write the step without looking here, and let
-#    `tinyjax check sgd_step` tell you whether it is right.
+#    `tinyjax check 02_first_loop/sgd_step` tell you whether it is right.
 # 2. Fit a parabola: give `theta` three numbers and change `model`. What else must change? (Try it
 #    before you read on: nothing else. `grad` differentiates whatever you write.)
 # 3. Drop the height: force Hubble's line through zero. Is the slope larger or smaller?
 
 # %%
 # Your space.
+
+# %% [markdown]
+# ## What you know now
+#
+# - A training step is `theta - lr * grad(loss)(theta, x, y)`. It takes values and returns a value;
+#   nothing is changed in place.
+# - `grad` makes the derivative function, `jit` the compiled function. Both take a function and return
+#   one, so they combine.
+# - A learning rate that is too large makes the loss grow.
+#
+# Older posts import ready-made steps with `from jax.experimental import optimizers`. That module has
+# moved to `jax.example_libraries`, and what people use today is a package of its own, Optax. Many
+# posts also time a step by the clock alone. JAX returns before the work is done: hence
+# `block_until_ready()` above.
+#
+# **Next:** chapter 03 asks what a function must be like so that `grad` and `jit` may transform it.

@@ -1,95 +1,134 @@
-"""Makes a chapter out of its text: `python -m tinyjax.learn.chapters chapters/text/*.py`.
+"""Runs chapters and stores their notebooks: `python -m tinyjax.learn.chapters 04 05`.
 
-A chapter is written as percent-format Python in `chapters/text/`, which reads well in a review.
-The notebook beside that folder is the same cells with the outputs that running them gave.
+A chapter is named by the beginning of its name, `04` or `04_random`; without a name all are run,
+two at a time; with `--changed`, those whose text, data or tinyjax itself changed since their run.
 """
 
+import argparse
+import hashlib
+import json
+import multiprocessing
 import sys
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
-import jupytext
 import nbformat
-from nbclient import NotebookClient
-from nbformat import NotebookNode
+from nbclient.exceptions import CellExecutionError, CellTimeoutError
+from tqdm import tqdm
 
-SECONDS = 60  # a chapter that runs longer is too long
+import tinyjax
+from tinyjax.learn.exercise import root
+from tinyjax.learn.notebooks import SECONDS, execute, read_text
 
-# --- Text to notebook ----------------------------------------------------------------------------
-
-
-def read_text(path: Path) -> NotebookNode:
-    """The chapter as written, without outputs."""
-    notebook = jupytext.read(path, fmt="py:percent")
-    for number, cell in enumerate(notebook.cells):
-        cell.id = f"cell-{number:02}"  # the same at every build, so that a diff shows changes only
-        cell.metadata.pop("lines_to_next_cell", None)  # how jupytext spaces the text
-        if "reveal" in cell.metadata.get("tags", []):
-            cell.metadata["jupyter"] = {"outputs_hidden": True}  # folded until the reader looks
-    notebook.metadata = nbformat.from_dict(
-        {
-            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-            "language_info": {"name": "python"},
-        }
-    )
-    return notebook
+# --- Which ---------------------------------------------------------------------------------------
 
 
-def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
-    """Runs a notebook in a kernel of its own, started in `folder`; the same, with outputs."""
-    client = NotebookClient(
-        notebook,
-        timeout=SECONDS,
-        kernel_name="python3",
-        record_timing=False,
-        coalesce_streams=True,
-        resources={"metadata": {"path": str(folder)}},
-    )
-    client.execute()
-    notebook.metadata.pop("widgets", None)
-    return notebook
-
-
-# --- With JAX in place of tinyjax ----------------------------------------------------------------
-
-
-def on_jax(notebook: NotebookNode) -> NotebookNode:
-    """The chapter with its import lines changed to JAX's, and what is tinyjax only left out."""
-    changed = nbformat.from_dict(notebook)
-    changed.cells = [
-        cell for cell in notebook.cells if "tinyjax-only" not in cell.metadata.get("tags", [])
+def texts(names: Sequence[str]) -> list[Path]:
+    """The texts of the chapters whose names begin so; all of them without names."""
+    known = sorted((root() / "chapters" / "text").glob("*.py"))
+    for name in names:
+        if not any(path.stem.startswith(Path(name).stem) for path in known):
+            raise SystemExit(
+                f"no chapter begins with {name!r}; there are {[path.stem for path in known]}"
+            )
+    return [
+        path
+        for path in known
+        if not names or any(path.stem.startswith(Path(name).stem) for name in names)
     ]
-    for cell in changed.cells:
-        if cell.cell_type == "code":
-            cell.source = change_imports(cell.source)
-    return changed
 
 
-def change_imports(source: str) -> str:
-    """`import tinyjax as jax` becomes `import jax`, `tinyjax.numpy` becomes `jax.numpy`."""
-    source = source.replace("import tinyjax as jax", "import jax")
-    return source.replace("import tinyjax.", "import jax.").replace(
-        "from tinyjax import", "from jax import"
-    )
+def stamps_file() -> Path:
+    """Where it is kept what the chapters were run from; it is no part of the repository."""
+    return root() / "chapters" / ".built.json"
 
 
-# --- The command ---------------------------------------------------------------------------------
+def read_stamps() -> dict[str, str]:
+    """By chapter, the digest of what it was run from."""
+    try:
+        return json.loads(stamps_file().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
 
 
-def build(text: Path) -> Path:
-    """Runs one chapter and writes its notebook; returns where."""
-    folder = text.resolve().parents[1]
-    notebook = execute(read_text(text), folder)
-    target = folder / f"{text.stem}.ipynb"
-    nbformat.write(notebook, target)
-    return target
+def digest(files: Iterable[Path]) -> str:
+    """One hash of the contents of files."""
+    total = hashlib.sha256()
+    for path in files:
+        total.update(path.name.encode() + b"\0" + path.read_bytes())
+    return total.hexdigest()
 
 
-def main() -> None:
+def stamp(text: Path, package: str) -> str:
+    """The digest of all that a chapter is run from."""
+    data = (path for path in sorted((text.parents[1] / "data").glob("*")) if path.is_file())
+    return digest([text, *data]) + package
+
+
+def package_digest() -> str:
+    """The digest of tinyjax itself."""
+    assert tinyjax.__file__ is not None
+    return digest(sorted(Path(tinyjax.__file__).parent.rglob("*.py")))
+
+
+# --- Running -------------------------------------------------------------------------------------
+
+
+def build(text: Path) -> float:
+    """Runs one chapter and writes its notebook; the seconds that took."""
+    start = time.perf_counter()
+    notebook = execute(read_text(text), text.parents[1])
+    seconds = time.perf_counter() - start
+    nbformat.write(notebook, text.parents[1] / f"{text.stem}.ipynb")
+    return seconds
+
+
+def build_all(chosen: Sequence[Path], jobs: int) -> dict[Path, str]:
+    """Runs chapters, so many at a time, with a progress bar; what went wrong, by chapter."""
+    failures = {}
+    processes = multiprocessing.get_context("spawn")
+    with (
+        ProcessPoolExecutor(jobs, mp_context=processes) as pool,
+        tqdm(total=len(chosen), desc="chapters", unit="chapter", smoothing=0) as bar,
+    ):
+        running = {pool.submit(build, text): text for text in chosen}
+        for done in as_completed(running):
+            text = running[done]
+            try:
+                seconds = done.result()
+                bar.write(f"{text.stem}: {seconds:.0f} s")
+                if seconds > SECONDS:
+                    failures[text] = f"took {seconds:.0f} s; a chapter has {SECONDS}"
+            except (CellExecutionError, CellTimeoutError) as error:
+                failures[text] = str(error)
+            bar.update()
+    return failures
+
+
+def main(argv: Sequence[str] | None = None) -> int:
     """Builds the chapters named on the command line."""
-    for name in sys.argv[1:]:
-        print(f"running {name} ...", flush=True)
-        print(f"  wrote {build(Path(name))}")
+    parser = argparse.ArgumentParser(prog="chapters", description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="chapters, by the beginning of their name")
+    parser.add_argument("--changed", action="store_true", help="leave out what was run as it is")
+    parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
+    args = parser.parse_args(argv)
+
+    package, stamps = package_digest(), read_stamps()
+    chosen = texts(args.names)
+    if args.changed:
+        chosen = [text for text in chosen if stamps.get(text.stem) != stamp(text, package)]
+    if not chosen:
+        print("Every chapter was run as it is.")
+        return 0
+    failures = build_all(chosen, args.jobs)
+    stamps |= {text.stem: stamp(text, package) for text in chosen if text not in failures}
+    stamps_file().write_text(json.dumps(stamps, indent=1), encoding="utf-8")
+    for text, why in failures.items():
+        print(f"\n{text.stem}: {why}", file=sys.stderr)
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -8,9 +8,10 @@ import sys
 from collections.abc import Sequence
 
 from tinyjax.learn import feedback, lab
-from tinyjax.learn.exercise import Exercise, exercises, find
+from tinyjax.learn.exercise import Exercise, exercises, find, root
 from tinyjax.learn.judge import Verdict, check_exercise
 from tinyjax.learn.progress import exercise_facts, note_exercise
+from tinyjax.learn.quiz import predictions_made
 
 # --- The commands: each returns the exit code ----------------------------------------------------
 
@@ -53,13 +54,16 @@ def remember(exercise: Exercise, verdict: Verdict) -> None:
 
 
 def list_command(args: argparse.Namespace) -> int:
-    """Shows every exercise, by chapter, and how far it is."""
-    topic = None
+    """Shows every chapter with its exercises, and how far you are."""
+    topics: dict[str, list[Exercise]] = {}
     for exercise in exercises():
-        if exercise.topic != topic:
-            topic = exercise.topic
-            print(topic)
-        print(f"  {state(exercise):<12} {exercise.name:<22} {exercise.title}")
+        topics.setdefault(exercise.topic, []).append(exercise)
+    counts = predictions_made(root() / "chapters")
+    for topic in sorted(topics.keys() | counts.keys()):
+        made, asked = counts.get(topic, (0, 0))
+        print(f"{topic:<20} {made} of {asked} predictions" if asked else topic)
+        for exercise in topics.get(topic, []):
+            print(f"  {state(exercise):<12} {exercise.name:<22} {exercise.title}")
     return 0
 
 

@@ -57,9 +57,10 @@ def exercise_facts(name: str) -> dict[str, Any]:
     return read_progress()["exercises"].get(name, {})
 
 
-def note_prediction(question: str, answer: Any) -> None:
-    """Records the answer to a question of a chapter; the first one given stays beside the last."""
+def note_prediction(question: str, answer: Any) -> str:
+    """Records the answer to a question of a chapter beside the first one given; returns that."""
     progress = read_progress()
     entry = progress["predictions"].setdefault(question, {"first": repr(answer)})
     entry["last"] = repr(answer)
     write_progress(progress)
+    return entry["first"]
