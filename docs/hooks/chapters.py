@@ -69,9 +69,11 @@ def link_on_the_site(found: re.Match) -> str:
 
 
 def check_figures(cell: NotebookNode, stem: str) -> None:
-    """A figure that cannot be heard does not build."""
-    outputs = cell.get("outputs", [])
-    if any("image/png" in output.get("data", {}) for output in outputs) and not cell.metadata.get(
-        "alt"
-    ):
-        raise PluginError(f"{stem}: the figure of this cell has no alt text:\n{cell.source}")
+    """Each figure says what is to be seen: its cell does, or the figure. Else nothing is built."""
+    for output in cell.get("outputs", []):
+        if "image/png" not in output.get("data", {}):
+            continue
+        alt = cell.metadata.get("alt") or output.metadata.get("image/png", {}).get("alt")
+        if not alt:
+            raise PluginError(f"{stem}: the figure of this cell has no alt text:\n{cell.source}")
+        output.metadata["alt"] = alt

@@ -79,7 +79,9 @@ def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
 def tidy(output: NotebookNode, number: int) -> None:
     """Takes out what differs from run to run: of an error its words stay, of a file its cell."""
     if output.output_type == "error":
-        message = re.sub(r"\x1b\[[0-9;]*m", "", output.traceback[-1])
+        text = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(output.traceback))
+        message = text[text.rindex(f"\n{output.ename}: ") + 1 :]
+        message = re.sub(r"\n\(The frames of tinyjax .*\)", "", message)
         output.traceback = [message]
     elif output.get("name") == "stderr":
         output.text = re.sub(
