@@ -33,7 +33,7 @@ LAYERS = [
         *("autodiff", "jacobians", "api", "tree", "numpy/", "random/", "nn/", "scipy/", "image"),
         *("ops", "flatten_util", "test_util", "custom_derivatives", "custom_batching"),
         *("callbacks", "debug", "debugger", "ad_checkpoint", "stages", "runtime", "foreign_flags"),
-        *("typing", "version", "mpi", "extend/", "experimental/"),
+        *("typing", "version", "mpi", "extend/", "experimental/", "purity/"),
         "example_libraries/",
     ],  # L5: the surface
     ["__init__"],

@@ -58,6 +58,7 @@ with _lazy_imports(globals()):
     from tinyjax.avals import Value as Array
     from tinyjax.callbacks import pure_callback
     from tinyjax.config import (
+        check_purity,
         check_tracer_leaks,
         checking_leaks,
         debug_infs,
@@ -109,6 +110,7 @@ with _lazy_imports(globals()):
     from tinyjax.jacobians import hessian, jacfwd, jacobian, jacrev
     from tinyjax.mapping import vmap
     from tinyjax.placement import Shard
+    from tinyjax.purity import check_pure
     from tinyjax.putting import device_put
     from tinyjax.runtime import (
         clear_caches,
@@ -134,5 +136,6 @@ import tinyjax.foreign_flags as _flags  # noqa: F401
 import tinyjax.numpy.array_methods as _methods  # noqa: F401
 import tinyjax.placement as _placement  # noqa: F401
 import tinyjax.printer as _printer  # noqa: F401
+import tinyjax.purity.hook as _purity  # noqa: F401
 import tinyjax.runtime as _runtime  # noqa: F401
 import tinyjax.tree as _tree  # noqa: F401

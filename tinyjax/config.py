@@ -85,6 +85,7 @@ FLAGS = {flag.name: flag for flag in [
     Flag("debug_key_reuse", False, "Raise when a PRNG key is consumed twice."),
     Flag("explain_retraces", False, "Log why a function that was traced is traced again.",
          aliases=("explain_cache_misses",)),
+    Flag("check_purity", False, "Check that a function is pure when jit first traces it."),
     Flag("check_tracer_leaks", False, "Raise when a tracer outlives its transformation."),
     Flag("enable_checks", False, "Type-check every jaxpr that the machinery makes."),
     Flag("numpy_dtype_promotion", "standard", "Which dtypes mix.", ("standard", "strict")),
@@ -111,6 +112,7 @@ FLAGS = {flag.name: flag for flag in [
 
 # Different values of these make different traces or checks: they are part of jit's cache key.
 TRACED = ["enable_x64", "disable_jit", "debug_key_reuse", "numpy_dtype_promotion"]
+TRACED += ["check_purity"]
 TRACED += ["debug_nans", "debug_infs", "enable_checks", "check_tracer_leaks"]
 TRACED += ["numpy_rank_promotion", "explicit_x64_dtypes", "default_matmul_precision"]
 _CANONICAL: dict[str, str] = {}  # every name of a flag -> ours
@@ -270,6 +272,7 @@ enable_x64 = functools.partial(FlagScope, "enable_x64")
 debug_nans = functools.partial(FlagScope, "debug_nans")
 debug_infs = functools.partial(FlagScope, "debug_infs")
 debug_key_reuse = functools.partial(FlagScope, "debug_key_reuse")
+check_purity = functools.partial(FlagScope, "check_purity")
 check_tracer_leaks = checking_leaks = functools.partial(FlagScope, "check_tracer_leaks")
 explain_retraces = explain_cache_misses = functools.partial(FlagScope, "explain_retraces")
 enable_checks = functools.partial(FlagScope, "enable_checks")

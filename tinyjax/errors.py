@@ -37,6 +37,10 @@ class KeyReuseError(JAXTypeError):
     """A random key was used twice."""
 
 
+class ImpureFunctionError(Exception):
+    """A function was to be pure (jit(f, check=True), the flag check_purity), and is not."""
+
+
 class InconclusiveDimensionOperation(Exception):
     """An operation on symbolic dimensions without an answer (there are none here)."""
 

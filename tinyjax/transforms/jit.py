@@ -66,7 +66,8 @@ def looks_at_floats():
 
 def is_watched():
     """Whether each call must be looked at."""
-    return looks_at_floats() or current_flags().debug_key_reuse
+    flags = current_flags()
+    return looks_at_floats() or flags.debug_key_reuse or flags.check_purity
 
 
 def run_compiled(executable, args):
@@ -131,10 +132,10 @@ def trace_to_jaxpr(f, args, kwargs, leaves, in_tree, name):
 class JitFunction:
     """What jit returns: call it like the function it wraps."""
 
-    def __init__(self, fun, static_argnums, static_argnames, inline):
+    def __init__(self, fun, static_argnums, static_argnames, inline, check=False):
         options = {"static_argnums": static_argnums, "static_argnames": static_argnames}
         wraps(fun, self, "jit", **options, inline=inline)
-        self.fun, self.inline, self.name = fun, inline, fun_name(fun)
+        self.fun, self.inline, self.name, self.check = fun, inline, fun_name(fun), check
         self.static_argnums, self.static_argnames = static_args(
             fun, static_argnums, static_argnames
         )
@@ -159,6 +160,8 @@ class JitFunction:
 
     def call(self, args, kwargs):
         """The general case: arguments of any kind, traced or not, seen before or not."""
+        if self.check or current_flags().check_purity:
+            self.check_purity(args, kwargs)  # purity/
         traced, leaves = self.lookup(args, kwargs)
         if current_flags().debug_key_reuse:
             consume_inputs(traced.jaxpr, [*traced.captured, *leaves], self.name)
@@ -166,7 +169,7 @@ class JitFunction:
             for x in leaves:
                 EVAL.check(x)
             outs = run_compiled(traced.executable(), leaves)
-            if not is_watched():
+            if not self.check and not is_watched():
                 self.remember(args, kwargs, traced)
         elif self.inline:
             outs = run(traced.jaxpr, *traced.captured, *leaves)
@@ -405,6 +408,7 @@ def jit(
     backend=None,
     inline=False,
     compiler_options=None,
+    check=False,
 ):
     """Compile a function: it is traced once per kind of argument, then runs as Numba kernels.
 
@@ -416,12 +420,14 @@ def jit(
       donate_argnums, donate_argnames, keep_unused, in_shardings, out_shardings, device, backend,
         compiler_options: accepted as JAX's; without effect on a CPU.
       inline: put the equations into the program that calls it, instead of one jit equation.
+      check: check that the function is pure (tinyjax.check_pure) before it is first traced, and in
+        later calls that what it captured is as it was. Such calls are slow. (Not in JAX.)
 
     Returns a function of the same arguments. It has `.lower(...)`, `.trace(...)`,
     `.eval_shape(...)`, `.cache_info()` and `.clear_cache()`.
 
     Raises TypeError for an argument that is neither an array nor static, ValueError for a static
-    argument that cannot be hashed.
+    argument that cannot be hashed, and with check=True ImpureFunctionError.
 
     >>> import tinyjax as jax, tinyjax.numpy as jnp
     >>> @jax.jit
@@ -432,8 +438,12 @@ def jit(
     """
     if fun is UNSPECIFIED:
         return functools.partial(
-            jit, static_argnums=static_argnums, static_argnames=static_argnames, inline=inline
+            jit,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            inline=inline,
+            check=check,
         )
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun!r}")
-    return JitFunction(fun, static_argnums, static_argnames, inline)
+    return JitFunction(fun, static_argnums, static_argnames, inline, check)

@@ -1,0 +1,234 @@
+"""Who else changes what a function reads: a look at the code around it.
+
+A name that is bound once is a constant, however global. So a read is reported only if some code is
+seen that binds the name anew, or changes the thing, after the function was made.
+"""
+
+import ast
+import types
+
+from tinyjax.purity.code import is_user_module, is_watched, nested, uses
+from tinyjax.purity.lines import definition, file_tree, own_nodes
+
+_MUTATORS = {"append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault"}
+_MUTATORS |= {"popitem", "add", "discard", "sort", "reverse", "fill"}
+_SETUP = ("__init__", "__new__", "__post_init__", "__setattr__", "__setstate__", "__enter__")
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def who_binds_global(name, namespace, code):
+    """Who else binds a global variable: 'line 12', 'train()', or None.
+
+    code: the function that reads it.
+    """
+    for function in functions_of(namespace):
+        for inner in nested(function.__code__):
+            if inner is code:
+                continue
+            for use in uses(inner):
+                if use.written and use.scope == "global" and use.names == (name,):
+                    return f"{inner.co_name}() binds it anew in line {use.line}"
+    for tree, begin in modules_of(code, namespace):
+        for node, loops in statements(tree):
+            if name in bound(node) and is_later(node, loops, begin, name):
+                return f"line {node.lineno} binds it anew"
+    return None
+
+
+def who_changes(path, namespace, code):
+    """Who changes what a global name (and attributes behind it) holds, or None."""
+    for tree, begin in modules_of(code, namespace):
+        for node, loops in statements(tree):
+            if path in changed(node) and is_later(node, loops, begin, None):
+                return f"line {node.lineno} changes it"
+        for function in ast.walk(tree):
+            if isinstance(function, _FUNCTIONS) and not is_same(function, code):
+                node = changed_in(function, path)
+                if node is not None:
+                    who = getattr(function, "name", "a lambda")
+                    return f"{who}() changes it in line {node.lineno}"
+    return None
+
+
+def who_binds_cell(name, code):
+    """Who else binds a variable of an enclosing function, or changes what it holds; or None."""
+    tree, me = file_tree(code.co_filename), definition(code)
+    if tree is None or me is None:
+        return None
+    outer = [
+        f for f in ast.walk(tree) if isinstance(f, _FUNCTIONS) and f is not me and me in ast.walk(f)
+    ]
+    owner = next((f for f in reversed(outer) if name in names_of(f)), None)
+    if owner is None or isinstance(owner, ast.Lambda):
+        return None
+    for node, loops in statements(owner):
+        if name in bound(node) and is_later(node, loops, (me.lineno, me.end_lineno), name):
+            return f"line {node.lineno} binds it anew"
+        if name in changed(node) and is_later(node, loops, (me.lineno, me.end_lineno), None):
+            return f"line {node.lineno} changes it"
+    for function in ast.walk(owner):
+        if (
+            function is not me
+            and isinstance(function, ast.FunctionDef)
+            and is_nonlocal(function, name)
+        ):
+            return f"{function.name}() binds it anew (nonlocal {name})"
+    return None
+
+
+def is_nonlocal(function, name):
+    """Whether a function says `nonlocal name`."""
+    return any(isinstance(n, ast.Nonlocal) and name in n.names for n in own_nodes(function))
+
+
+def who_sets_attribute(thing, name):
+    """Which method of an object, beside those that set it up, assigns self.name; or None."""
+    for cls in type(thing).__mro__:
+        if not is_user_module(cls.__module__):
+            continue
+        for method in vars(cls).values():
+            method = getattr(method, "__func__", getattr(method, "fun", method))
+            if not isinstance(method, types.FunctionType) or method.__name__ in _SETUP:
+                continue
+            for use in uses(method.__code__):
+                if use.written and use.names[:2] == ("self", name):
+                    return f"{cls.__name__}.{method.__name__}() sets it in line {use.line}"
+            node = definition(method.__code__)
+            for inner in own_nodes(node) if node else ():
+                if isinstance(inner, ast.stmt) and f"self.{name}" in changed(inner):
+                    return f"{cls.__name__}.{method.__name__}() changes it in line {inner.lineno}"
+    return None
+
+
+# ---- looking at trees ----------------------------------------------------------------------------
+
+
+def functions_of(namespace):
+    """The functions of the user that a module's globals hold, with the methods of its classes."""
+    for x in list(namespace.values()):
+        members = list(vars(x).values()) if isinstance(x, type) else [x]
+        for f in members:
+            f = getattr(f, "__func__", getattr(f, "fun", f))
+            mine = isinstance(f, types.FunctionType) and f.__globals__ is namespace
+            if mine and is_watched(f.__code__, namespace):
+                yield f
+
+
+def modules_of(code, namespace):
+    """Pairs (tree, lines of the reading function in it) of a file, or of a notebook's cells."""
+    me = definition(code)
+    tree = file_tree(code.co_filename)
+    if tree is not None:
+        yield tree, (me.lineno, me.end_lineno) if me else (code.co_firstlineno, code.co_firstlineno)
+    cells = namespace.get("In")
+    if isinstance(cells, list) and "get_ipython" in namespace:
+        for text in dict.fromkeys(cells):
+            try:
+                other = ast.parse(text)
+            except (SyntaxError, TypeError):
+                continue
+            if tree is None or ast.dump(other) != ast.dump(tree):
+                yield other, None
+
+
+def statements(scope):
+    """Pairs (statement, loops around it) of a scope, without the functions and classes inside."""
+    todo = [(node, ()) for node in reversed(scope.body)]
+    while todo:
+        node, loops = todo.pop()
+        if isinstance(node, ast.stmt):
+            yield node, loops
+        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            continue
+        if isinstance(node, (ast.For, ast.While)):
+            loops = (*loops, node)
+        todo += [(child, loops) for child in reversed(list(ast.iter_child_nodes(node)))]
+
+
+def is_later(node, loops, begin, name):
+    """Whether a statement runs after the function was made.
+
+    begin: first and last line of the function; None if it is in another cell of a notebook, where
+    only what makes a new value from the old one counts: a cell may have been run twice.
+    """
+    if begin is None:
+        if name is None:
+            return True
+        reads = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        value = getattr(node, "value", None)
+        again = value is not None and name in {
+            n.id for n in ast.walk(value) if isinstance(n, ast.Name)
+        }
+        return again or (isinstance(node, ast.AugAssign) and name in reads)
+    first, last = begin
+    if any(loop.lineno <= first <= loop.end_lineno for loop in loops):
+        return False  # the loop makes the function anew each time, too
+    return node.lineno > last
+
+
+def targets(node):
+    """What a statement assigns to."""
+    found = [*getattr(node, "targets", [])] or [getattr(node, "target", None)]
+    if isinstance(node, (ast.With, ast.AsyncWith)):
+        found = [item.optional_vars for item in node.items]
+    if isinstance(node, ast.AnnAssign) and node.value is None:
+        found = []
+    flat = []
+    while found:
+        x = found.pop()
+        if isinstance(x, (ast.Tuple, ast.List)):
+            found += x.elts
+        elif isinstance(x, ast.Starred):
+            found.append(x.value)
+        elif x is not None:
+            flat.append(x)
+    return flat
+
+
+def bound(node):
+    """The names that a statement binds."""
+    return [t.id for t in targets(node) if isinstance(t, ast.Name)]
+
+
+def changed(node):
+    """The names, with attributes ('model.w'), whose things a statement changes."""
+    found = []
+    for target in targets(node):
+        if isinstance(target, ast.Attribute):
+            found.append(ast.unparse(target))
+        while isinstance(target, ast.Subscript):
+            target = target.value
+            found.append(ast.unparse(target))
+    call = getattr(node, "value", None) if isinstance(node, (ast.Expr, ast.Assign)) else None
+    method = getattr(call, "func", None)
+    if isinstance(method, ast.Attribute) and method.attr in _MUTATORS:
+        found.append(ast.unparse(method.value))
+    return found
+
+
+def changed_in(function, path):
+    """The statement of a function that changes a global thing; None if its name is a local."""
+    if path.partition(".")[0] in names_of(function):
+        return None
+    found = [n for n in own_nodes(function) if isinstance(n, ast.stmt) and path in changed(n)]
+    return found[0] if found else None
+
+
+def names_of(function):
+    """The names that are local to a function."""
+    a = function.args
+    names = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if p}
+    outside = set()
+    for node in own_nodes(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, (*_FUNCTIONS[:2], ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            outside |= set(node.names)
+    return names - outside
+
+
+def is_same(function, code):
+    """Whether a syntax tree is that of a code object."""
+    return function is definition(code)

@@ -1,0 +1,279 @@
+"""From what was seen to what is said: the findings of a check."""
+
+import types
+
+import numpy as np
+
+from tinyjax.array import Array
+from tinyjax.core import Tracer
+from tinyjax.purity import elsewhere, rewrites
+from tinyjax.purity.code import is_user_class, uses
+from tinyjax.purity.lines import statement
+from tinyjax.purity.report import Finding
+from tinyjax.purity.sets import loops_over_sets
+from tinyjax.purity.spots import MISSING, AttributeSpot, ClassSpot, RandomSpot
+from tinyjax.source import Source
+
+_ONCE = "Under jit this happens once, when the function is traced, not in each call."
+_STALE = "A compiled program keeps the value that it saw when it was traced. Make it an argument:"
+
+
+def shown(x):
+    """A value in a few characters."""
+    if isinstance(x, (np.ndarray, Array)):
+        return f"{x.dtype.name}[{','.join(map(str, x.shape))}]" if x.ndim else str(x)
+    text = repr(x)
+    return text if len(text) <= 30 and "\n" not in text else f"a {type(x).__name__}"
+
+
+# ---- what changed --------------------------------------------------------------------------------
+
+
+def of_changes(watch, places):
+    """Findings for what the function changed. places: key of a change -> Source."""
+    found, paths = [], set()
+    for change in watch.surroundings.changes():
+        source = places.get(change.key) or best_guess(watch, change.spot.path)
+        code = source.code if source else next(iter(watch.roots), None)
+        if isinstance(change.spot, RandomSpot):
+            found.append(randomness(change.spot.path, source))
+            continue
+        members = change.members() or [(change.spot.path, change.before, change.after)]
+        path, before, after = members[0]
+        leaks = [m for m in members if tracers_in(m[2])]
+        if any(path.startswith(p) for p in paths):
+            continue  # the new thing under a name that was reported
+        paths.add(change.spot.path + ("[" if change.spot.container else ""))
+        if code is None:
+            continue
+        if leaks and change.spot.root != "argument":
+            found.append(leak(change, *leaks[0][::2], source, code))
+        elif not change.spot.container:
+            found.append(rebinding(change.spot, before, after, source, code))
+        else:
+            found.append(mutation(change.spot, path, before, after, source, code))
+    return found
+
+
+def best_guess(watch, path):
+    """The line that mentions a name, where it is not known which line changed the thing."""
+    name = rewrites.base_name_of(path)
+    for code, lines in watch.lines.items():
+        for use in uses(code):
+            if use.names[0] == name and use.line in lines:
+                return use.at(code)
+    code = next(iter(watch.roots), None)
+    return Source(code, 0) if code else None
+
+
+def tracers_in(x, depth=4):
+    """The tracers in a value and in the containers that it is made of."""
+    if isinstance(x, Tracer):
+        return [x]
+    if depth and isinstance(x, dict):
+        x = list(x.values())
+    if depth and isinstance(x, (list, tuple, set)):
+        return [t for part in x for t in tracers_in(part, depth - 1)]
+    if depth and is_user_class(type(x)) and not isinstance(x, (type, types.FunctionType)):
+        return tracers_in(list(getattr(x, "__dict__", {}).values()), depth - 1)
+    return []
+
+
+_WORDS = {
+    "global": "the global variable",
+    "closure": "the variable of the enclosing function",
+    "argument": "its argument",
+    "attribute": "the attribute",
+    "default": "the default value of the parameter",
+}
+
+
+def leak(change, path, value, source, code):
+    """A traced value was stored where it lives on."""
+    spot, aval = change.spot, tracers_in(value)[0].aval.str_short()
+    where = {"global": "a global", "closure": "a variable of the enclosing function"}
+    where = where.get(spot.root, f"an {spot.root}")
+    if spot.container:
+        kind = "an attribute" if isinstance(spot, (AttributeSpot, ClassSpot)) else "a container"
+        where = f"{kind} that lives on" if spot.root != "default" else "a default value"
+    message = (
+        f"{code.co_name} leaks a traced value ({aval}): it stores it in `{path}`, {where}\n"
+        "After tracing it has no value; using it is an UnexpectedTracerError. Return it instead:"
+    )
+    return Finding(
+        "leaked tracer", path, message, rewrites.leak(code, statement(source), path), source
+    )
+
+
+def rebinding(spot, before, after, source, code):
+    """A global variable, or one of an enclosing function, was bound anew."""
+    how = (
+        f" ({shown(before)} -> {shown(after)})"
+        if before is not MISSING and after is not MISSING
+        else ""
+    )
+    message = (
+        f"{code.co_name} assigns {_WORDS[spot.root]} `{spot.path}`{how}\n{_ONCE} Return it instead:"
+    )
+    rewrite = rewrites.returned_too(code, statement(source), spot.path)
+    return Finding(f"{spot.root} write", spot.path, message, rewrite, source)
+
+
+def mutation(spot, path, before, after, source, code):
+    """A list, dict, array or object was changed in place."""
+    words = _WORDS[spot.root]
+    if isinstance(spot, (AttributeSpot, ClassSpot)):
+        if spot.root in ("closure", "global"):
+            words = "the attribute"
+    else:
+        path = spot.path
+    how = f" ({shown(before)} -> {shown(after)})"
+    vague = (tuple, dict, Tracer)
+    if any(x is MISSING or isinstance(x, vague) for x in (before, after)) or before is after:
+        how = ""
+    once = _ONCE if spot.root != "argument" else "Under jit the caller's object stays as it is."
+    message = f"{code.co_name} changes {words} `{path}` in place{how}\n{once} Make a new one:"
+    kind = "attribute" if isinstance(spot, (AttributeSpot, ClassSpot)) else spot.root
+    kind = "argument" if spot.root == "argument" else kind
+    rewrite = rewrites.mutation(code, statement(source), path, spot.root)
+    return Finding(f"mutated {kind}", path, message, rewrite, source)
+
+
+def randomness(path, source):
+    """A generator has moved on."""
+    message = (
+        f"Random numbers from the hidden state of `{path}`\n"
+        "Under jit they are drawn once, when the function is traced, not in each call. Use a key:"
+    )
+    return Finding("random state", path, message, rewrites.draw(source, path), source)
+
+
+# ---- what was called -----------------------------------------------------------------------------
+
+_CALLS = {
+    "I/O": "`{0}` is input or output\n" + _ONCE + " Instead:",
+    "time": "`{0}` looks at the clock\n" + _ONCE + " Do it outside:",
+    "entropy": "`{0}` gives other numbers each time\n" + _ONCE + " Use a key:",
+}
+
+
+def of_calls(watch):
+    """Findings for calls that are not pure; one for each name and line."""
+    found = {}
+    for kind, name, source in watch.calls:
+        key = name, source.code, source.line
+        if key not in found:
+            rewrite = rewrites.effect(kind, name, source)
+            found[key] = Finding(kind, name, _CALLS[kind].format(name), rewrite, source)
+    return list(found.values())
+
+
+def of_sets(watch):
+    """Findings for loops over sets."""
+    found = []
+    for code, lines in watch.lines.items():
+        names = {**lines, None: watch.namespaces[code]}
+        for line, text, rewrite in dict.fromkeys(loops_over_sets(code, names)):
+            message = (
+                f"The order of a set decides: {text}\n"
+                "Another run of Python may go through it in another order. Sort it:"
+            )
+            found.append(Finding("set order", text, message, rewrite, at_line(code, line)))
+    return found
+
+
+def at_line(code, line):
+    """The Source of a line of a code object."""
+    for i, position in enumerate(code.co_positions()):
+        if position[0] == line:
+            return Source(code, 2 * i)
+    return Source(code, 0)
+
+
+# ---- what is read and changes elsewhere ----------------------------------------------------------
+
+
+def reads(watch):
+    """Pairs (code, use) for the names that were read on the lines that ran, once each."""
+    seen = set()
+    for code, lines in watch.lines.items():
+        for use in uses(code):
+            key = code, use.scope, use.names
+            if use.line in lines and not use.written and key not in seen:
+                seen.add(key)
+                yield code, use
+
+
+def is_data(x):
+    """Whether a value is one that a program computes with, or state; no code, no module."""
+    if isinstance(x, dict) and x:
+        return not all(callable(v) or isinstance(v, str) for v in x.values())
+    if isinstance(x, (list, tuple)) and x:
+        return not all(callable(v) for v in x)
+    return not isinstance(x, types.ModuleType) and not callable(x)
+
+
+def of_reads(watch):
+    """Findings for what others change."""
+    found = []
+    for code, use in reads(watch):
+        if use.scope == "global":
+            finding = global_read(watch, code, use)
+        elif use.scope == "cell" and use.names[0] in watch.surroundings.cells.get(code, ()):
+            finding = cell_read(watch, code, use)
+        else:
+            finding = attribute_read(watch, code, use, watch.held.get(code, {}).get(use.names[0]))
+        if finding is not None:
+            found.append(finding)
+    return found
+
+
+def global_read(watch, code, use):
+    """A global that somebody binds anew or changes."""
+    namespace, name = watch.namespaces[code], use.names[0]
+    value = namespace.get(name, MISSING)
+    if value is MISSING or (not is_data(value) and not is_user_class(type(value))):
+        return None
+    who = elsewhere.who_binds_global(name, namespace, code)
+    path = ".".join(use.names[:2])
+    if who is None and not isinstance(value, (bool, int, float, complex, str, Array)):
+        attribute = len(use.names) > 1 and is_user_class(type(value))
+        who = elsewhere.who_changes(path if attribute else name, namespace, code)
+        if who is None:
+            return attribute_read(watch, code, use, value)
+        name = path if attribute else name
+    return read_finding("global read", name, who, code, use) if who else None
+
+
+def cell_read(watch, code, use):
+    """A variable of an enclosing function that somebody binds anew or changes."""
+    name = use.names[0]
+    try:
+        value = watch.surroundings.cells[code][name].cell_contents
+    except ValueError:
+        return None
+    if not is_data(value) and not is_user_class(type(value)):
+        return None
+    who = elsewhere.who_binds_cell(name, code)
+    if who is None:
+        return attribute_read(watch, code, use, value)
+    return read_finding("closure read", name, who, code, use)
+
+
+def attribute_read(watch, code, use, thing):
+    """An attribute of an object that another method assigns."""
+    if len(use.names) < 2 or thing is None or not is_user_class(type(thing)):
+        return None
+    name = use.names[1]
+    value = getattr(thing, "__dict__", {}).get(name, MISSING)
+    if value is MISSING or tracers_in(value) or (callable(value) and not is_data(value)):
+        return None
+    who = elsewhere.who_sets_attribute(thing, name)
+    path = ".".join(use.names[:2])
+    return read_finding("attribute read", path, who, code, use) if who else None
+
+
+def read_finding(kind, name, who, code, use):
+    """The finding for a read of what changes."""
+    message = f"{code.co_name} reads `{name}`, and {who}\n{_STALE}"
+    return Finding(kind, name, message, rewrites.as_argument(code, name), use.at(code))

@@ -1,0 +1,86 @@
+"""jit(f, check=True), and the flag check_purity: a check before the first trace, and a look at what
+was captured before each call after it."""
+
+import weakref
+
+from tinyjax.errors import ImpureFunctionError
+from tinyjax.purity.checking import examine
+from tinyjax.purity.findings import read_finding, reads, shown
+from tinyjax.purity.report import PurityReport
+from tinyjax.purity.spots import MISSING, same
+from tinyjax.purity.surroundings import Change
+from tinyjax.purity.tracing import is_inside
+from tinyjax.purity.watching import root_codes
+
+_checked: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # JitFunction -> Captured
+_seen: set = set()  # codes that ran under the check of a function that calls them
+
+
+class Captured:
+    """What a function read when it was checked; it must be the same in each call."""
+
+    def __init__(self, watch):
+        self.uses = {}  # path -> (code, use)
+        for code, use in reads(watch):
+            for n in range(1, min(len(use.names), 3) + 1):
+                self.uses.setdefault(".".join(use.names[:n]), (code, use))
+        around = watch.surroundings
+        pairs = zip(around.spots, around.contents)
+        self.pairs = [(s, c) for s, c in pairs if self.is_read(s)]
+
+    def is_read(self, spot):
+        """Whether the function named a spot, or an attribute of it."""
+        if spot.root == "argument":
+            return False
+        return not spot.container or self.use_of(spot.path) is not None
+
+    def use_of(self, path):
+        """The use of the name that a path begins with."""
+        name = path.partition("[")[0]
+        while name and name not in self.uses:
+            name = name.rpartition(".")[0]
+        return self.uses.get(name)
+
+    def change(self):
+        """A finding for something that is no longer as it was, or None."""
+        for spot, before in self.pairs:
+            now = spot.read()
+            if same(before, now):
+                continue
+            for path, old, new in Change(spot, before, now).members() or [(spot.path, None, None)]:
+                use = self.uses.get(path.partition("[")[0]) or self.use_of(spot.path)
+                known = self.uses.get(path) or "[" in path or not spot.container
+                if use is not None and known and not callable(old):
+                    return captured(path, old, new, *use)
+        return None
+
+
+def captured(path, old, new, code, use):
+    """The finding for a value that is another one than when the function was traced."""
+    how = f" ({shown(old)} -> {shown(new)})" if old is not MISSING and new is not MISSING else ""
+    who = f"it was changed after the function had been traced{how}"
+    return read_finding("captured value", path, who, code, use)
+
+
+def check_jit(jitted, args, kwargs):
+    """Check a jitted function before its first trace, and what it captured before later calls.
+
+    Raises ImpureFunctionError.
+    """
+    if is_inside():  # part of a check that goes on
+        return
+    known = _checked.get(jitted)
+    if known is None:
+        codes = root_codes(jitted.fun)
+        if not codes or (not jitted.check and codes <= _seen):
+            return
+        fun, _, args, kwargs = jitted.split_static(args, kwargs)
+        report, watch = examine(fun, args, kwargs)
+        if not report.ok:
+            raise ImpureFunctionError(str(report))
+        _checked[jitted] = Captured(watch)
+        _seen.update(watch.lines)
+        return
+    found = known.change()
+    if found is not None:
+        raise ImpureFunctionError(str(PurityReport(jitted.name, [found])))

@@ -1,0 +1,150 @@
+"""A watch over one run: which of the user's lines run, whom they call, and when the state around
+them changes."""
+
+import sys
+
+from tinyjax.purity.calls import Call, c_call, python_call
+from tinyjax.purity.code import is_watched
+from tinyjax.purity.spots import CellSpot
+from tinyjax.purity.surroundings import Surroundings
+from tinyjax.source import Source
+
+
+class Watch:
+    """Looks at one run of a function, from the first line of the user's to the last.
+
+    changing: the keys of changes that an earlier run has seen; the lines are looked for where the
+    same changes happen now.
+    """
+
+    def __init__(self, f, changing=()):
+        self.surroundings = Surroundings()
+        self.surroundings.add(f, "closure", "self")
+        self.own = set(self.surroundings.functions)  # codes that were there before
+        self.roots = root_codes(f)
+        self.changing, self.followed, self.found = set(changing), [], {}
+        self.lines = {}  # code -> lines that ran, with the frame's names where a loop begins
+        self.namespaces, self.calls = {}, []
+        self.held = {}  # code -> parameter -> object that was there before, such as self
+        self.given = {}  # root code -> parameter -> what it was called with
+        self.place = None  # the line of the user that runs now
+        self._watched, self._looked = {}, 0
+        self.follow()
+
+    def is_watched(self, frame):
+        """Whether a frame is the user's."""
+        code = frame.f_code
+        known = self._watched.get(code)
+        if known is None:
+            known = self._watched[code] = is_watched(code, frame.f_globals)
+        return known
+
+    def __enter__(self):
+        self.before = sys.gettrace(), sys.getprofile()
+        sys.setprofile(self.profile)
+        sys.settrace(self.trace)
+        return self
+
+    def __exit__(self, *exception):
+        sys.settrace(None)
+        sys.setprofile(None)
+        self.look()
+        sys.setprofile(self.before[1])
+        sys.settrace(self.before[0])
+
+    # ---- what Python calls -----------------------------------------------------------------------
+
+    def profile(self, frame, event, arg):
+        """A function in C is called."""
+        if event == "c_call" and self.is_watched(frame):
+            found = c_call(arg)
+            if found:
+                self.calls.append(Call(*found, Source(frame.f_code, frame.f_lasti)))
+
+    def trace(self, frame, event, arg):
+        """A function in Python is called."""
+        caller = frame.f_back
+        if self.is_watched(frame):
+            self.enter(frame)
+            self.look()
+            self.place = Source(frame.f_code, frame.f_lasti)
+            return self.step
+        if caller is not None and self.is_watched(caller):
+            found = python_call(frame)
+            if found:
+                self.calls.append(Call(*found, Source(caller.f_code, caller.f_lasti)))
+        return None
+
+    def step(self, frame, event, arg):
+        """A line of the user is about to run, or a function of theirs returns."""
+        code = frame.f_code
+        self.look()
+        if event == "line":
+            self.place = Source(code, frame.f_lasti)
+            lines = self.lines.setdefault(code, {})
+            if frame.f_lineno not in lines:
+                lines[frame.f_lineno] = dict(frame.f_locals)
+        if event == "return" and frame.f_back is not None and self.is_watched(frame.f_back):
+            self.place = Source(frame.f_back.f_code, frame.f_back.f_lasti)
+        return self.step
+
+    def enter(self, frame):
+        """A function of the user begins: what it can reach has not been changed by it yet."""
+        code = frame.f_code
+        self.namespaces.setdefault(code, frame.f_globals)
+        self.surroundings.add_globals(code, frame.f_globals)
+        given = dict(frame.f_locals)
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + 2]
+        known = {
+            n: given[n] for n in names if n in given and id(given[n]) in self.surroundings.seen
+        }
+        self.held.setdefault(code, known)
+        if code in self.roots and code not in self.given:
+            self.given[code] = {n: given[n] for n in names if n in given}
+            for i, (name, x) in enumerate(self.given[code].items()):
+                self.surroundings.add(
+                    x, "attribute" if (i, name) == (0, "self") else "argument", name
+                )
+        self.follow()
+
+    # ---- changes ---------------------------------------------------------------------------------
+
+    def follow(self):
+        """Look from now on at those of the new spots that have changed in an earlier run."""
+        spots = self.surroundings.spots
+        for i in range(self._looked, len(spots) if self.changing else 0):
+            key = (spots[i].root, spots[i].path, type(spots[i]))
+            if key in self.changing:
+                self.followed.append((key, i))
+        self._looked = len(spots)
+
+    def look(self):
+        """Note which followed spots the last line changed."""
+        if self.followed:
+            for change in self.surroundings.changes_of([i for _, i in self.followed]):
+                self.found.setdefault(change.key, self.place)
+                self.followed = [(k, i) for k, i in self.followed if k != change.key]
+
+
+def root_codes(f):
+    """The code objects of the function that was asked about, within all that wraps it."""
+    found, todo, seen = set(), [f], set()
+    while todo:
+        x = todo.pop()
+        if id(x) in seen:
+            continue
+        seen.add(id(x))
+        code = getattr(x, "__code__", None)
+        if code is not None:
+            if is_watched(code, x.__globals__):
+                found.add(code)
+                inner = getattr(x, "__wrapped__", None)
+                todo += [inner] if inner is not None else []
+                continue
+            cells = [CellSpot(c, "closure", "").read() for c in x.__closure__ or ()]
+            todo += [c for c in cells if callable(c)]
+        elif callable(x) and not isinstance(x, type):
+            todo.append(type(x).__call__)
+        names = ("__wrapped__", "func", "fun", "f", "__func__", "rule")
+        todo += [getattr(x, n) for n in names if callable(getattr(x, n, None))]
+    return found
