@@ -32,6 +32,7 @@ LAYERS = [
     [
         *("autodiff", "jacobians", "api", "tree", "numpy/", "random/", "nn/", "scipy/", "image"),
         *("ops", "flatten_util", "test_util", "custom_derivatives", "custom_batching"),
+        "explaining/",
         *("callbacks", "debug", "debugger", "ad_checkpoint", "stages", "runtime", "foreign_flags"),
         *("typing", "version", "mpi", "extend/", "experimental/", "purity/"),
         "example_libraries/",

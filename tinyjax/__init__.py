@@ -93,6 +93,7 @@ with _lazy_imports(globals()):
         process_indices,
     )
     from tinyjax.dtypes import float0
+    from tinyjax.explaining.explanation import explain
     from tinyjax.foreign_flags import (
         allow_f16_reductions,
         array_garbage_collection_guard,
