@@ -10,6 +10,7 @@ import pytest
 
 import tinyjax
 
+tinyjax.config.update("tinyjax_traceback", "full")  # who tests wants to see it all
 jax.config.update("jax_num_cpu_devices", 8)  # as many as tinyjax has: the oracle of pmap
 collect_ignore = [
     "transcripts",  # cells, which test_transcripts.py runs in both worlds

@@ -23,7 +23,7 @@ LAYERS = [
         *("tree_util", "tree_registry", "treedef"),
     ],
     ["avals", "array", "core", "printer"],  # L1: the language
-    ["primitives/"],  # L2: cards
+    ["primitives/", "tracebacks"],  # L2: cards
     ["transforms/stage", "transforms/ad", "transforms/batching", "transforms/programs"],  # L3
     ["compiler/", "check_jaxpr"],  # L3, beside the transformations
     ["transforms/", "parallel/"],  # L4: primitives that hold programs; devices

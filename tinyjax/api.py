@@ -7,6 +7,7 @@ from tinyjax.autodiff import vjp
 from tinyjax.core import Tracer
 from tinyjax.dtypes import KeyType
 from tinyjax.numpy.index_parsing import Slice
+from tinyjax.tracebacks import boundary
 from tinyjax.transforms.axis_env import named_axes
 from tinyjax.transforms.batching import Axis
 from tinyjax.transforms.flat import wraps
@@ -40,6 +41,7 @@ def make_jaxpr(fun, static_argnums=(), axis_env=None, return_shape=False):
     return wraps(fun, make_jaxpr_f)
 
 
+@boundary
 def eval_shape(fun, *args, **kwargs):
     """Shapes and dtypes of fun's result, without computing it.
 

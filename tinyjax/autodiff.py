@@ -8,6 +8,7 @@ from tinyjax import dtypes
 from tinyjax.array import Array, is_arraylike, lift
 from tinyjax.core import Tracer, Undef, Zero, check_runnable, run
 from tinyjax.primitives.linear import instantiate, zeros
+from tinyjax.tracebacks import boundary
 from tinyjax.transforms.ad import (
     LinearTracer,
     float0_zeros,
@@ -32,6 +33,7 @@ from tinyjax.util import spread, take
 # ---- forward mode -------------------------------------------------------------------------------
 
 
+@boundary
 def jvp(fun, primals, tangents, has_aux=False):
     """Push tangents forward through a function (forward mode).
 
@@ -116,6 +118,7 @@ class LinearMap:
         self.in_tree, self.out_tree, self.outs, self.ins = in_tree, out_tree, outs, ins
         self.inexact = [is_inexact(a) for a in ins]
 
+    @boundary
     def push(self, residuals, *tangents):
         """Tangents of the inputs -> tangents of the outputs."""
         check_runnable(self.jaxpr)
@@ -135,6 +138,7 @@ class LinearMap:
         outs = spread(outs, self.mask, lambda i: tangent_of_constant(self.outs[i]))
         return tree_unflatten(self.out_tree, outs)
 
+    @boundary
     def pull(self, residuals, ct):
         """Cotangents of the outputs -> cotangents of the inputs."""
         leaves, tree = tree_flatten(ct)
@@ -189,6 +193,7 @@ def linearize_tree(fun, primals, has_aux=False, what="linearize"):
     return tree_unflatten(flat.out_tree, outs[:n]), residuals, linear, aux
 
 
+@boundary
 def linearize(fun, *primals, has_aux=False):
     """The value of a function and its derivative there, as a linear function of tangents.
 
@@ -208,6 +213,7 @@ def linearize(fun, *primals, has_aux=False):
     return (out, push, aux) if has_aux else (out, push)
 
 
+@boundary
 def vjp(fun, *primals, has_aux=False, reduce_axes=()):
     """The value of a function and its pullback (reverse mode).
 
@@ -229,6 +235,7 @@ def vjp(fun, *primals, has_aux=False, reduce_axes=()):
     return (out, pull, aux) if has_aux else (out, pull)
 
 
+@boundary
 def linear_transpose(fun, *primals, reduce_axes=()):
     """The transpose of a function that is linear.
 

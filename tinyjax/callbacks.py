@@ -18,6 +18,7 @@ from tinyjax.core import Primitive
 from tinyjax.errors import JaxRuntimeError
 from tinyjax.primitives.linear import broadcast, moveaxis
 from tinyjax.primitives.slicing import index_in_dim
+from tinyjax.tracebacks import boundary
 from tinyjax.transforms.scan import scan
 from tinyjax.tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
 
@@ -216,6 +217,7 @@ def bind_callback(prim, callback, result_shape_dtypes, args, kwargs, **params):
     return tree_unflatten(out_tree, prim.bind(*map(lift, leaves), **params))
 
 
+@boundary
 def pure_callback(callback, result_shape_dtypes, *args, sharding=None, vmap_method=None, **kwargs):
     """Call a Python function without side effects from a traced or compiled function.
 
@@ -247,6 +249,7 @@ def pure_callback(callback, result_shape_dtypes, *args, sharding=None, vmap_meth
     return bind_callback(pure_callback_p, callback, result_shape_dtypes, args, kwargs, **params)
 
 
+@boundary
 def io_callback(callback, result_shape_dtypes, *args, sharding=None, ordered=False, **kwargs):
     """Call a Python function with side effects, exactly as often as the program says.
 

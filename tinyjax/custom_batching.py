@@ -6,6 +6,7 @@ from tinyjax.array import lift
 from tinyjax.core import run
 from tinyjax.mapping import map as map_rows
 from tinyjax.primitives.linear import instantiate
+from tinyjax.tracebacks import boundary
 from tinyjax.transforms.ad import is_inexact, jvp_flat
 from tinyjax.transforms.batching import move_to
 from tinyjax.transforms.call import Higher, fill
@@ -167,6 +168,7 @@ class custom_vmap:
         self.vmap_rule = vmap_rule
         return vmap_rule
 
+    @boundary
     def __call__(self, *args, **kwargs):
         name = fun_name(self.fun)
         args = positional(self.fun, name, args, kwargs)

@@ -2,6 +2,7 @@
 
 from tinyjax.array import lift
 from tinyjax.core import Tracer, run
+from tinyjax.tracebacks import boundary
 from tinyjax.transforms.ad import JVPTracer
 from tinyjax.transforms.batching import BatchTracer
 from tinyjax.transforms.custom import custom_jvp, custom_vjp
@@ -76,6 +77,7 @@ def may_be_perturbed(x):
     return isinstance(x, Tracer)
 
 
+@boundary
 def closure_convert(fun, *example_args):
     """Turn the values that a function closes over into arguments.
 

@@ -3,6 +3,7 @@
 from tinyjax.dtypes import python_scalar_types
 from tinyjax.primitives.shaping import concatenate
 from tinyjax.primitives.slicing import slice_in_dim
+from tinyjax.tracebacks import boundary
 from tinyjax.transforms.batching import Axis, move_to, vmap_flat
 from tinyjax.transforms.flat import FlatFun, flatten_axes, fun_name, lift_args, wraps
 from tinyjax.transforms.mapped_axes import check_axes_type, mapped_size, normal_dims
@@ -84,6 +85,7 @@ def vmap(
     return wraps(fun, vmap_f, "vmap", **options, axis_size=axis_size)
 
 
+@boundary
 def map(f, xs, *, batch_size=None):  # the name in jax.lax
     """Apply f to each row of xs in turn, and stack the results.
 

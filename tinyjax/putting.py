@@ -12,6 +12,7 @@ from tinyjax.primitives.linear import LinearOp
 from tinyjax.sharding.mesh import AbstractMesh, get_mesh
 from tinyjax.sharding.shardings import NamedSharding, Sharding, SingleDeviceSharding
 from tinyjax.sharding.spec import UNCONSTRAINED, P
+from tinyjax.tracebacks import shorten
 from tinyjax.tree_util import broadcast_prefix, prefix_errors, tree_flatten
 
 # ---- device_put ----------------------------------------------------------------------------------
@@ -190,8 +191,12 @@ def takes_device(make):
 
     @functools.wraps(make)
     def maker(*args, device=None, **kwargs):
-        out = make(*args, **kwargs)
-        return out if device is None else device_put(out, device)
+        try:
+            out = make(*args, **kwargs)
+            return out if device is None else device_put(out, device)
+        except Exception as error:
+            shorten(error)
+            raise
 
     return maker
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from tinyjax import dtypes
 from tinyjax.autodiff import jvp, linearize, vjp
+from tinyjax.tracebacks import boundary
 from tinyjax.tree_util import tree_leaves, tree_map, tree_structure
 
 EPS = 1e-4
@@ -163,6 +164,7 @@ def _jvp_from_linearize(f, primals, tangents):
     return value, push(*tangents)
 
 
+@boundary
 def check_grads(f, args, order, modes=("fwd", "rev"), atol=None, rtol=None, eps=None):
     """Compare the derivatives of a function with finite differences.
 

@@ -6,8 +6,10 @@ from tinyjax import dtypes, lax
 from tinyjax import numpy as jnp
 from tinyjax.mapping import vmap
 from tinyjax.nn.normalizing import logsumexp, softmax
+from tinyjax.tracebacks import boundary
 
 
+@boundary
 def dot_product_attention(query, key, value, bias=None, mask=None, *, scale=None, is_causal=False,
                           query_seq_lengths=None, key_value_seq_lengths=None,
                           local_window_size=None, implementation=None,

@@ -11,11 +11,13 @@ from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.reductions import count_elements
 from tinyjax.primitives.linear import canonicalize_axes, canonicalize_axis, convert
 from tinyjax.primitives.maths import log_total
+from tinyjax.tracebacks import boundary
 from tinyjax.transforms.subprogram import subprogram
 
 # ---- softmax ------------------------------------------------------------------------------------
 
 
+@boundary
 def softmax(x, axis=-1, where=None):
     """exp(x) divided by its sum along axes: positive numbers that sum to 1.
 
@@ -48,6 +50,7 @@ def log_softmax(x, axis=-1, where=None):
     return result if where is None else jnp.where(where, result, -np.inf)
 
 
+@boundary
 def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False, where=None):
     """log(sum(b * exp(a))) along axes, without overflow.
 
@@ -133,6 +136,7 @@ def standardize(x, axis=-1, mean=None, variance=None, epsilon=1e-5, where=None, 
     return jnp.subtract(x, mean) * lax.rsqrt(variance + epsilon)
 
 
+@boundary
 def one_hot(x, num_classes, *, dtype=None, axis=-1):
     """For each number a vector that is 1 at that place and 0 elsewhere.
 

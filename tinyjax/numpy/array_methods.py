@@ -11,6 +11,7 @@ from tinyjax.numpy import comparisons, ufuncs
 from tinyjax.numpy.at import IndexUpdate
 from tinyjax.numpy.indexing import take_index
 from tinyjax.putting import device_put
+from tinyjax.tracebacks import boundary, shorten
 
 # ---- operators ----------------------------------------------------------------------------------
 
@@ -31,14 +32,22 @@ def binary(function, symbol):
     """-> methods for x * y and y * x."""
 
     def forward(self, other):
-        if isinstance(other, NUMBERS):
-            return function(self, other)
-        return unusual(function, symbol, self, other, False)
+        try:
+            if isinstance(other, NUMBERS):
+                return function(self, other)
+            return unusual(function, symbol, self, other, False)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def reflected(self, other):
-        if isinstance(other, NUMBERS):
-            return function(other, self)
-        return unusual(function, symbol, self, other, True)
+        try:
+            if isinstance(other, NUMBERS):
+                return function(other, self)
+            return unusual(function, symbol, self, other, True)
+        except Exception as error:
+            shorten(error)
+            raise
 
     return forward, reflected
 
@@ -108,14 +117,18 @@ BASIC = {int, slice, type(None), type(Ellipsis)}
 
 def get_item(self, index):
     """x[index]: of an array that nobody traces, NumPy's view does for numbers and slices."""
-    if type(self) is Array and current_trace() is EVAL:
-        entries = index if type(index) is tuple else (index,)
-        if BASIC.issuperset(map(type, entries)):
-            try:
-                return Array(self.npy[index], self.weak_type)
-            except IndexError:
-                pass  # out of bounds: the nearest element
-    return take_index(self, index)
+    try:
+        if type(self) is Array and current_trace() is EVAL:
+            entries = index if type(index) is tuple else (index,)
+            if BASIC.issuperset(map(type, entries)):
+                try:
+                    return Array(self.npy[index], self.weak_type)
+                except IndexError:
+                    pass  # out of bounds: the nearest element
+        return take_index(self, index)
+    except Exception as error:
+        shorten(error)
+        raise
 
 
 def length(self):
@@ -142,6 +155,7 @@ def iterate(self):
     return map(row, range(self.shape[0]))
 
 
+@boundary
 def contains(self, other):
     """x in array."""
     if other is None or isinstance(other, str):
@@ -163,26 +177,37 @@ def contains(self, other):
 
 def reshape_method(self, *args, order="C"):
     """x.reshape(2, 3) or x.reshape((2, 3)); see jnp.reshape."""
-    return jnp.reshape(self, args[0] if len(args) == 1 else args, order)
+    try:
+        return jnp.reshape(self, args[0] if len(args) == 1 else args, order)
+    except Exception as error:
+        shorten(error)
+        raise
 
 
 def transpose_method(self, *args):
     """x.transpose(1, 0) or x.transpose((1, 0)); see jnp.transpose."""
-    if not args:
-        return jnp.transpose(self)
-    return jnp.transpose(self, args[0] if np.ndim(args[0]) or args[0] is None else args)
+    try:
+        if not args:
+            return jnp.transpose(self)
+        return jnp.transpose(self, args[0] if np.ndim(args[0]) or args[0] is None else args)
+    except Exception as error:
+        shorten(error)
+        raise
 
 
+@boundary
 def compress_method(self, condition, axis=None, *, out=None, size=None, fill_value=0):
     """See jnp.compress."""
     return jnp.compress(condition, self, axis, out=out, size=size, fill_value=fill_value)
 
 
+@boundary
 def to_device(self, device, *, stream=None):
     """The same array on a device, or as a sharding says."""
     return device_put(self, device)
 
 
+@boundary
 def view(self, dtype=None, type=None):
     """The same bits read as another dtype; the last axis grows or shrinks with the item size."""
     if type is not None:
@@ -220,6 +245,7 @@ def view(self, dtype=None, type=None):
     return out.reshape(*out.shape[:-2], out.shape[-2] * out.shape[-1])
 
 
+@boundary
 def byteswap(self):
     """The bytes of each element in the other order."""
     if self.dtype.kind == "c":

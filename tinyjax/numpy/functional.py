@@ -12,9 +12,11 @@ from tinyjax.numpy.reductions import cumsum
 from tinyjax.numpy.searching import argmax
 from tinyjax.numpy.vectorizing import vectorize
 from tinyjax.primitives.linear import canonicalize_axis, canonicalize_shape
+from tinyjax.tracebacks import boundary
 from tinyjax.transforms.subprogram import subprogram
 
 
+@boundary
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     """A function of vectors applied along an axis.
 
@@ -37,6 +39,7 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     return func(asarray(arr))
 
 
+@boundary
 def apply_over_axes(func, a, axes):
     """A reduction func(a, axis) applied to one axis after the other, which stay with size 1."""
     a = ensure_arraylike("apply_over_axes", a)
@@ -50,6 +53,7 @@ def apply_over_axes(func, a, axes):
     return a
 
 
+@boundary
 def fromfunction(function, shape, *, dtype=float, **kwargs):
     """function(i, j, ...) at every index of a grid.
 
@@ -65,6 +69,7 @@ def fromfunction(function, shape, *, dtype=float, **kwargs):
     return function(*(arange(n, dtype=dtype) for n in shape), **kwargs)
 
 
+@boundary
 def piecewise(x, condlist, funclist, *args, **kw):
     """The function that belongs to the condition that holds, elementwise.
 

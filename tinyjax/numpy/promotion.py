@@ -11,6 +11,7 @@ from tinyjax.numpy.checks import check_arraylike
 from tinyjax.primitives.arithmetic import alike
 from tinyjax.primitives.linear import convert
 from tinyjax.source import warn
+from tinyjax.tracebacks import shorten
 from tinyjax.transforms.replay import recorded
 
 # ---- dtypes -------------------------------------------------------------------------------------
@@ -120,15 +121,19 @@ def just(prim, kinds):
 
         @functools.wraps(fun)
         def function(x, y, /):
-            if type(x) is Array:
-                if type(y) is Array:
-                    if alike(x, y) and x.npy.dtype.kind in kinds:
-                        return prim.bind(x, y)
-                elif adapts(y, x) and x.npy.dtype.kind in kinds:
-                    return prim.bind(x, Array(x.npy.dtype.type(y), literal=True))
-            elif type(y) is Array and adapts(x, y) and y.npy.dtype.kind in kinds:
-                return prim.bind(Array(y.npy.dtype.type(x), literal=True), y)
-            return general(x, y)
+            try:
+                if type(x) is Array:
+                    if type(y) is Array:
+                        if alike(x, y) and x.npy.dtype.kind in kinds:
+                            return prim.bind(x, y)
+                    elif adapts(y, x) and x.npy.dtype.kind in kinds:
+                        return prim.bind(x, Array(x.npy.dtype.type(y), literal=True))
+                elif type(y) is Array and adapts(x, y) and y.npy.dtype.kind in kinds:
+                    return prim.bind(Array(y.npy.dtype.type(x), literal=True), y)
+                return general(x, y)
+            except Exception as error:
+                shorten(error)
+                raise
 
         return function
 

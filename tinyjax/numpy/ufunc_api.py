@@ -14,6 +14,7 @@ from tinyjax.numpy.selection import _where
 from tinyjax.numpy.shaping import broadcast_to, moveaxis
 from tinyjax.numpy.vectorizing import vectorize
 from tinyjax.primitives.linear import canonicalize_axis
+from tinyjax.tracebacks import shorten
 from tinyjax.transforms.subprogram import subprogram
 
 
@@ -39,9 +40,13 @@ class ufunc:
         return f"<jnp.ufunc '{self.__name__}'>"
 
     def __call__(self, *args, out=None, where=None):
-        if out is not None or where is not None:
-            raise NotImplementedError(f"out and where arguments of {self}")
-        return self.call(*args)
+        try:
+            if out is not None or where is not None:
+                raise NotImplementedError(f"out and where arguments of {self}")
+            return self.call(*args)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def check(self, method):
         """reduce and its kin make sense for binary functions only."""

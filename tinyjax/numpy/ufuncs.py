@@ -22,6 +22,7 @@ from tinyjax.numpy.promotion import (
     promote_shapes,
 )
 from tinyjax.numpy.selection import _where
+from tinyjax.tracebacks import shorten
 from tinyjax.transforms.replay import recorded
 from tinyjax.transforms.subprogram import subprogram
 
@@ -32,9 +33,13 @@ def inexact(name, op, meaning):
     """The function that makes its argument a float, if it is not one, and applies op."""
 
     def function(x, /):
-        if type(x) is Array and x.npy.dtype.kind == "f":
-            return op(x)
-        return op(*promote_args_inexact(name, x))
+        try:
+            if type(x) is Array and x.npy.dtype.kind == "f":
+                return op(x)
+            return op(*promote_args_inexact(name, x))
+        except Exception as error:
+            shorten(error)
+            raise
 
     return described(function, name, meaning)
 

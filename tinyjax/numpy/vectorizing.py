@@ -6,6 +6,7 @@ import re
 from tinyjax import lax
 from tinyjax.mapping import vmap
 from tinyjax.numpy.creation import asarray
+from tinyjax.tracebacks import boundary
 
 _AXES = r"\((?:\w+(?:,\w+)*)?\)"
 _SIGNATURE = re.compile(f"^{_AXES}(?:,{_AXES})*->{_AXES}(?:,{_AXES})*$")
@@ -34,6 +35,7 @@ def vectorize(pyfunc, *, excluded=frozenset(), signature=None):
     if any(isinstance(e, int) and e < 0 for e in excluded):
         raise ValueError(f"excluded={excluded!r} contains negative numbers")
 
+    @boundary
     @functools.wraps(pyfunc)
     def wrapped(*args, **kwargs):
         where = f"on vectorized function with excluded={excluded!r} and signature={signature!r}"

@@ -17,6 +17,7 @@ from tinyjax.primitives.linear import (
     zeros,
 )
 from tinyjax.primitives.rules import Elementwise, identity, kind, spread_tangent, transpose_terms
+from tinyjax.tracebacks import shorten
 
 # ---- for writing cards ---------------------------------------------------------------------------
 
@@ -48,11 +49,15 @@ def unary(prim):
     takes = prim.takes
 
     def function(x):
-        if type(x) is not Array:
-            x = lift(x)
-        if x.dtype not in takes:
-            prim.check_dtypes([x.dtype])
-        return prim.bind(x)
+        try:
+            if type(x) is not Array:
+                x = lift(x)
+            if x.dtype not in takes:
+                prim.check_dtypes([x.dtype])
+            return prim.bind(x)
+        except Exception as error:
+            shorten(error)
+            raise
 
     return named(function, prim)
 
@@ -63,13 +68,17 @@ def nary(prim):
     takes = prim.takes
 
     def function(x, y):
-        if type(x) is Array and type(y) is Array and alike(x, y) and x.npy.dtype in takes:
+        try:
+            if type(x) is Array and type(y) is Array and alike(x, y) and x.npy.dtype in takes:
+                return prim.bind(x, y)
+            x, y = lift(x), lift(y)
+            shapes_differ = x.shape != y.shape and x.ndim and y.ndim
+            if shapes_differ or x.dtype != y.dtype or x.dtype not in prim.takes:
+                prim.type(x.aval, y.aval)  # raises where they do not fit
             return prim.bind(x, y)
-        x, y = lift(x), lift(y)
-        shapes_differ = x.shape != y.shape and x.ndim and y.ndim
-        if shapes_differ or x.dtype != y.dtype or x.dtype not in prim.takes:
-            prim.type(x.aval, y.aval)  # raises where they do not fit
-        return prim.bind(x, y)
+        except Exception as error:
+            shorten(error)
+            raise
 
     return named(function, prim)
 

@@ -39,6 +39,7 @@ from tinyjax.primitives.rules import (
     spread_tangent,
 )
 from tinyjax.primitives.selection import select, without_zeros
+from tinyjax.tracebacks import shorten
 
 INEXACT = "fc"
 
@@ -62,7 +63,11 @@ def function_of(prim):
     apply = unary(prim)
 
     def function(x, *, accuracy=None):
-        return apply(x)
+        try:
+            return apply(x)
+        except Exception as error:
+            shorten(error)
+            raise
 
     return named(function, prim)
 

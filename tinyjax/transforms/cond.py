@@ -12,6 +12,7 @@ from tinyjax.primitives.linear import batched_front, broadcast_in_dim, convert, 
 from tinyjax.primitives.reducing import argmax, reduce_or
 from tinyjax.primitives.selection import clamp, select_n
 from tinyjax.primitives.slicing import dynamic_index_in_dim
+from tinyjax.tracebacks import boundary
 from tinyjax.transforms.batching import fronts
 from tinyjax.transforms.call import fill, known, masks, undefs
 from tinyjax.transforms.flat import fun_name, lift_args
@@ -229,6 +230,7 @@ NO_OPERAND = object()  # None is an operand
 # ---- the functions ------------------------------------------------------------------------------
 
 
+@boundary
 def cond(pred, true_fun, false_fun, *operands, operand=NO_OPERAND):
     """true_fun(*operands) if pred holds, else false_fun(*operands).
 
@@ -277,6 +279,7 @@ def lift_pred(pred):
     return value
 
 
+@boundary
 def switch(index, branches, *operands, operand=NO_OPERAND):
     """branches[index](*operands), with index clamped to the existing ones.
 

@@ -3,10 +3,12 @@
 from tinyjax.primitives.cumulative import prefix_scan
 from tinyjax.primitives.linear import canonicalize_axis
 from tinyjax.primitives.shaping import rev
+from tinyjax.tracebacks import boundary
 from tinyjax.transforms.flat import lift_args
 from tinyjax.tree_util import tree_flatten, tree_unflatten
 
 
+@boundary
 def associative_scan(fn, elems, reverse=False, axis=0):
     """All partial results of an associative operation, in logarithmically many steps.
 

@@ -13,6 +13,7 @@ from tinyjax import errors
 from tinyjax.array import lift
 from tinyjax.core import Jaxpr, Primitive, Zero, nonzero, run
 from tinyjax.primitives.linear import add_tangents, instantiate, reduce_sum, zeros
+from tinyjax.tracebacks import boundary
 from tinyjax.transforms.ad import float0_zeros, is_inexact
 from tinyjax.transforms.batching import move_to, vmap_flat
 from tinyjax.transforms.call import Higher, masks
@@ -339,6 +340,7 @@ class custom_jvp(CustomFunction):
         rule.__name__ = "jvp"  # what jaxprs print
         self.rule = rule
 
+    @boundary
     def __call__(self, *args, **kwargs):
         if self.rule is None:
             raise AttributeError(
@@ -425,6 +427,7 @@ class custom_vjp(CustomFunction):
         """
         self.fwd, self.bwd = fwd, bwd
 
+    @boundary
     def __call__(self, *args, **kwargs):
         if self.fwd is None:
             raise AttributeError(

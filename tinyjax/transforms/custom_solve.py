@@ -14,6 +14,7 @@ from tinyjax.array import lift
 from tinyjax.core import Undef, Zero, nonzero, run
 from tinyjax.primitives.arithmetic import neg
 from tinyjax.primitives.linear import add_tangents, broadcast, instantiate, moveaxis, zeros
+from tinyjax.tracebacks import boundary
 from tinyjax.transforms.ad import (
     LinearTracer,
     is_inexact,
@@ -251,6 +252,7 @@ def shape_checked(f, name, shapes, has_aux=False):
 # ---- linear equations ---------------------------------------------------------------------------
 
 
+@boundary
 def custom_linear_solve(
     matvec, b, solve, transpose_solve=None, symmetric=False, has_aux=False
 ):  # fmt: skip
@@ -330,6 +332,7 @@ def transposed(f, avals, in_tree):
 # ---- roots --------------------------------------------------------------------------------------
 
 
+@boundary
 def custom_root(f, initial_guess, solve, tangent_solve, has_aux=False):
     """Find a root of f by any method; derivatives come from f = 0, not from the method.
 

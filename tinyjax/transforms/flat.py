@@ -2,10 +2,12 @@
 
 import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import NamedTuple
 
 from tinyjax import tree_util
 from tinyjax.array import is_arraylike, lift
+from tinyjax.tracebacks import boundary
 from tinyjax.tree_util import broadcast_prefix, prefix_errors, tree_flatten, tree_unflatten
 
 
@@ -93,6 +95,8 @@ def layer_of(f):
 def wraps(f, wrapper, transform=None, **options):
     """Give a transformed function the name and docstring of the original, and (if the name of the
     transformation is given) the Layer that tells what it is made of."""
+    if isinstance(wrapper, FunctionType):
+        wrapper = boundary(wrapper)
     if transform is not None:
         wrapper.__transform__ = Layer(transform, f, options, id(wrapper))
     wrapper.__name__ = fun_name(f)

@@ -40,6 +40,7 @@ from tinyjax.primitives.reducing import (
     rows,
 )
 from tinyjax.primitives.shaping import pad
+from tinyjax.tracebacks import boundary
 from tinyjax.transforms.ad import jvp_flat
 from tinyjax.transforms.batching import Axis
 from tinyjax.transforms.call import Higher
@@ -224,6 +225,7 @@ def fold(jaxpr, xs, inits):
 reduce_p = Reduce("reduce")
 
 
+@boundary
 def reduce(operands, init_values, computation, dimensions, out_sharding=None):
     """Combine the entries along dimensions with a function.
 
@@ -339,6 +341,7 @@ def window_settings(shape, window_dimensions, window_strides, padding, base_dila
     return window
 
 
+@boundary
 def reduce_window(operand, init_value, computation, window_dimensions, window_strides=None,
                   padding="VALID", base_dilation=None, window_dilation=None):  # fmt: skip
     """Combine the elements of each window with a function.

@@ -17,6 +17,7 @@ from tinyjax.core import (
     current_trace,
     run,
 )
+from tinyjax.tracebacks import boundary, shorten
 from tinyjax.transforms.axis_env import axis_env
 from tinyjax.transforms.call import Call, fill
 from tinyjax.transforms.flat import FlatFun, arg_names, fun_name, lift_args, wraps
@@ -143,20 +144,24 @@ class JitFunction:
         self.readers = []  # (reader, traces by the types of leaves): found faster (readers.py)
 
     def __call__(self, /, *args, **kwargs):
-        if current_trace() is EVAL:
-            for read, programs in self.readers:
-                found = read(args, kwargs)
-                if found is not None:
-                    leaves, types = found
-                    known = programs.get(types)
-                    if known is None:
-                        break
-                    known.hits += 1  # values of known types, and nothing transforms the call
-                    outs = known.compiled.run(leaves)
-                    return outs[0] if known.single else known.build(outs)
-        if current_flags().disable_jit:
-            return self.fun(*args, **kwargs)
-        return self.call(args, kwargs)
+        try:
+            if current_trace() is EVAL:
+                for read, programs in self.readers:
+                    found = read(args, kwargs)
+                    if found is not None:
+                        leaves, types = found
+                        known = programs.get(types)
+                        if known is None:
+                            break
+                        known.hits += 1  # values of known types, and nothing transforms the call
+                        outs = known.compiled.run(leaves)
+                        return outs[0] if known.single else known.build(outs)
+            if current_flags().disable_jit:
+                return self.fun(*args, **kwargs)
+            return self.call(args, kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def call(self, args, kwargs):
         """The general case: arguments of any kind, traced or not, seen before or not."""
@@ -252,6 +257,7 @@ class JitFunction:
 
     # ---- looking inside ------------------------------------------------------------------------
 
+    @boundary
     def trace(self, *args, **kwargs):
         """Trace without running -> an object with .jaxpr, .out_info, .lower()."""
         fun, _, args, kwargs = self.split_static(args, kwargs)
@@ -261,6 +267,7 @@ class JitFunction:
         names = arg_names(fun, args, kwargs)
         return StagedTrace(program, in_tree, self.name, leaves, names)
 
+    @boundary
     def lower(self, *args, **kwargs):
         """Trace and prepare for these arguments (arrays or ShapeDtypeStructs) without running.
 
@@ -273,6 +280,7 @@ class JitFunction:
         """
         return self.trace(*args, **kwargs).lower()
 
+    @boundary
     def eval_shape(self, *args, **kwargs):
         """Shapes and dtypes of the result, without computing it."""
         return self.trace(*args, **kwargs).out_info

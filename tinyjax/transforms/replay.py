@@ -28,6 +28,7 @@ from tinyjax.config import current_flags
 from tinyjax.core import EVAL, JaxprEqn, Literal, StageTrace, Var, active, current_trace
 from tinyjax.primitives.large import LARGE
 from tinyjax.quiet import restore, silence
+from tinyjax.tracebacks import shorten
 from tinyjax.transforms import eager as _eager  # noqa: F401 (large operations are compiled)
 from tinyjax.transforms.flat import FlatFun, fun_name
 from tinyjax.tree_util import tree_structure, tree_unflatten
@@ -239,35 +240,39 @@ def recorded(fun):
 
     @functools.wraps(fun)
     def wrapper(*args, **kwargs):
-        if current_trace() is not EVAL:
-            return fun(*args, **kwargs)
-        arrays, key = [], [current_flags().trace_key]
         try:
-            for x in args:
-                if type(x) is Array:  # as `describe`, which this spares a call
-                    arrays.append(x)
-                    npy = x.npy
-                    key += (npy.dtype, npy.shape, x.weak_type)
-                else:
-                    key.append(describe(x, arrays))
-            for name, x in kwargs.items():
-                key += (name, describe(x, arrays))
-        except Unrepeatable:
-            return fun(*args, **kwargs)
-        key = tuple(key)
-        known = kept.get(key, 0)  # the recording, or how often there was such a call
-        if type(known) is int:
-            large = known == 0 and len(kept) < FEW and sum([x.size for x in arrays]) >= LARGE
-            if known != REPEATS and not large:
-                if not known and len(kept) >= MOST:
-                    kept.clear()
-                kept[key] = known + 1
+            if current_trace() is not EVAL:
                 return fun(*args, **kwargs)
-            known = kept[key] = attempt(fun, args, kwargs, arrays, large)
-            if known is NEVER:
+            arrays, key = [], [current_flags().trace_key]
+            try:
+                for x in args:
+                    if type(x) is Array:  # as `describe`, which this spares a call
+                        arrays.append(x)
+                        npy = x.npy
+                        key += (npy.dtype, npy.shape, x.weak_type)
+                    else:
+                        key.append(describe(x, arrays))
+                for name, x in kwargs.items():
+                    key += (name, describe(x, arrays))
+            except Unrepeatable:
                 return fun(*args, **kwargs)
-        outs = known.play(arrays)
-        return outs[0] if known.single else tree_unflatten(known.tree, outs)
+            key = tuple(key)
+            known = kept.get(key, 0)  # the recording, or how often there was such a call
+            if type(known) is int:
+                large = known == 0 and len(kept) < FEW and sum([x.size for x in arrays]) >= LARGE
+                if known != REPEATS and not large:
+                    if not known and len(kept) >= MOST:
+                        kept.clear()
+                    kept[key] = known + 1
+                    return fun(*args, **kwargs)
+                known = kept[key] = attempt(fun, args, kwargs, arrays, large)
+                if known is NEVER:
+                    return fun(*args, **kwargs)
+            outs = known.play(arrays)
+            return outs[0] if known.single else tree_unflatten(known.tree, outs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     return wrapper
 

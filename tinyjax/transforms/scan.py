@@ -21,6 +21,7 @@ from tinyjax.primitives.linear import (
 )
 from tinyjax.primitives.slicing import index_in_dim
 from tinyjax.primitives.stacking import stack
+from tinyjax.tracebacks import boundary
 from tinyjax.transforms.ad import transpose
 from tinyjax.transforms.call import fill, known, masks, undefs
 from tinyjax.transforms.flat import lift_args
@@ -329,6 +330,7 @@ scan_p = Scan("scan")
 # ---- the function -------------------------------------------------------------------------------
 
 
+@boundary
 def scan(f, init, xs=None, length=None, reverse=False, unroll=1, _split_transpose=False):
     """Loop over the leading axis of arrays, carrying state along.
 

@@ -3,8 +3,11 @@
 import functools
 
 from tinyjax.core import EVAL, StageTrace, current_trace
+from tinyjax.tracebacks import shorten
 from tinyjax.transforms.jit import jit
 from tinyjax.transforms.replay import RecordingTrace, recorded
+
+NAMES = set()  # of all such functions: the lines that their equations know may be another caller's
 
 
 def subprogram(fun=None, *, static_argnames=()):
@@ -16,10 +19,15 @@ def subprogram(fun=None, *, static_argnames=()):
     if fun is None:
         return functools.partial(subprogram, static_argnames=static_argnames)
     jitted, eager = jit(fun, static_argnames=static_argnames), recorded(fun)
+    NAMES.add(fun.__name__)
 
     @functools.wraps(fun)
     def wrapper(*args, **kwargs):
-        return (jitted if in_program() else eager)(*args, **kwargs)
+        try:
+            return (jitted if in_program() else eager)(*args, **kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     return wrapper
 

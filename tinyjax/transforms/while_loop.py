@@ -19,6 +19,7 @@ from tinyjax.primitives.linear import (
 )
 from tinyjax.primitives.reducing import reduce_or_p
 from tinyjax.primitives.selection import select_n
+from tinyjax.tracebacks import boundary
 from tinyjax.transforms.batching import fronts
 from tinyjax.transforms.call import fill, masks
 from tinyjax.transforms.flat import lift_args
@@ -194,6 +195,7 @@ while_p = While("while")
 # ---- the functions ------------------------------------------------------------------------------
 
 
+@boundary
 def while_loop(cond_fun, body_fun, init_val):
     """Repeat body_fun while cond_fun holds.
 
@@ -280,6 +282,7 @@ def without_forwarding(body, cond, n_cond, n_body):
     return cond.replace(invars=cond_vars + take(pred_vars, moving)), body, fixed
 
 
+@boundary
 def fori_loop(lower, upper, body_fun, init_val, *, unroll=None):
     """Repeat val = body_fun(i, val) for i from lower to upper (excluded).
 

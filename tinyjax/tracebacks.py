@@ -1,0 +1,160 @@
+"""Tracebacks show the user's own lines: the frames of this package are taken out.
+
+Where an error leaves this package, at the boundary, its traceback is rewritten:
+
+    try: ...
+    except Exception as error:
+        shorten(error)
+        raise
+
+This costs nothing while nothing is raised, and a bare `raise` adds no entry of its own. Frames of
+the user that lie between ours (a function that vmap calls) stay. What goes with ours are frames of
+NumPy and Python that we called; those that the user called stay, too.
+
+Small functions such as jnp.exp have no boundary, since another frame around them would cost more
+than they do. For them the hooks that print errors do the same (`install`).
+
+`config tinyjax_traceback` "full" (TINYJAX_TRACEBACK=full) leaves tracebacks alone.
+"""
+
+import functools
+import sys
+import threading
+
+from tinyjax.config import current_flags
+from tinyjax.source import PACKAGE, is_user_file
+
+NOTE = "(The frames of tinyjax are left out: TINYJAX_TRACEBACK=full shows them.)"
+GENERATED = ("<recording of ", "<reader of ", "<builder of ", "<driver of ", "<kernel ")
+
+OURS, NEUTRAL, USERS = range(3)
+_owners: dict[str, int] = {}  # by the name of the file
+
+# ---- whose frames --------------------------------------------------------------------------------
+
+
+def owner(filename):
+    """Whose code a file holds: ours, of NumPy or Python, or the user's."""
+    known = _owners.get(filename)
+    if known is None:
+        known = USERS if is_user_file(filename) else NEUTRAL
+        if filename.startswith((PACKAGE, *GENERATED)):
+            known = OURS
+        _owners[filename] = known
+    return known
+
+
+def visible(tb):
+    """A traceback without our frames and what they called -> its first entry, or None.
+
+    The chain itself is changed, so whoever holds it sees the same.
+    """
+    first = last = None
+    inside = False  # of a call of ours
+    while tb is not None:
+        whose, following = owner(tb.tb_frame.f_code.co_filename), tb.tb_next
+        inside = whose == OURS or (inside and whose == NEUTRAL)
+        if not inside:
+            if last is None:
+                first = tb
+            elif last.tb_next is not tb:
+                last.tb_next = tb
+            last = tb
+        tb = following
+    if last is not None:
+        last.tb_next = None
+    return first
+
+
+def has_ours(tb):
+    """Whether there is anything to take out."""
+    while tb is not None:
+        if owner(tb.tb_frame.f_code.co_filename) == OURS:
+            return True
+        tb = tb.tb_next
+    return False
+
+
+# ---- errors --------------------------------------------------------------------------------------
+
+
+def shorten(error):
+    """Take our frames out of an error, and out of those that led to it or that it holds."""
+    if current_flags().traceback == "full":
+        return
+    if has_ours(error.__traceback__) and NOTE not in getattr(error, "__notes__", ()):
+        error.add_note(NOTE)
+    waiting, seen = [error], set()
+    while waiting:
+        e = waiting.pop()
+        if e is None or id(e) in seen:
+            continue
+        seen.add(id(e))
+        e.__traceback__ = visible(e.__traceback__)
+        if is_internal(e.__context__) and e.__cause__ is None:
+            e.__suppress_context__ = True
+        waiting += [e.__cause__, e.__context__, *getattr(e, "exceptions", ())]
+
+
+def is_internal(error):
+    """Whether an error was raised and caught by this package alone: it tells a user nothing."""
+    if error is None:
+        return False
+    tb = error.__traceback__
+    internal = tb is not None
+    while tb is not None:
+        internal = internal and owner(tb.tb_frame.f_code.co_filename) != USERS
+        tb = tb.tb_next
+    return internal and has_ours(error.__traceback__)
+
+
+def boundary(fun):
+    """Decorate a public function that takes long enough: what it raises is shortened."""
+
+    @functools.wraps(fun)
+    def at_boundary(*args, **kwargs):
+        try:
+            return fun(*args, **kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
+
+    return at_boundary
+
+
+# ---- hooks ---------------------------------------------------------------------------------------
+
+
+def shown(error):
+    """Shorten an error that is about to be printed, if this package has to do with it."""
+    if isinstance(error, Exception) and has_ours(error.__traceback__):
+        shorten(error)
+    return error
+
+
+def on_uncaught(before, kind, error, tb):
+    """sys.excepthook."""
+    tb = tb if shown(error) is None else error.__traceback__
+    before(kind, error, tb)
+
+
+def on_uncaught_in_thread(before, args):
+    """threading.excepthook."""
+    error = shown(args.exc_value)
+    tb = args.exc_traceback if error is None else error.__traceback__
+    before(threading.ExceptHookArgs((args.exc_type, error, tb, args.thread)))
+
+
+def on_error_in_cell(before, *args, **kwargs):
+    """showtraceback of IPython's shell."""
+    shown(sys.exc_info()[1])
+    return before(*args, **kwargs)
+
+
+def install():
+    """Have Python, its threads and IPython shorten the errors that they print."""
+    sys.excepthook = functools.partial(on_uncaught, sys.excepthook)
+    threading.excepthook = functools.partial(on_uncaught_in_thread, threading.excepthook)
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is not None:
+        shell.showtraceback = functools.partial(on_error_in_cell, shell.showtraceback)
