@@ -1,98 +1,502 @@
-"""debug_key_reuse: what counts as using a key twice, as the oracle has it."""
+"""debug_key_reuse: what counts as using a key twice, as the oracle has it, and what it says."""
+
+import warnings
 
 import numpy as np
 import pytest
-from worlds import OURS, same_error
+from worlds import ORACLE, OURS, attempt, compare_errors
+
+import tinyjax
+
+# ---- programs, as functions of a world: reuse, and fine -----------------------------------------
 
 
-def twice(random, key):
-    """Draw twice from one key."""
-    return random.uniform(key) + random.normal(key)
+def program(f, *arguments):
+    """A case: f(jax, *values), where arguments(jax) make the values; once eager, once jitted."""
+
+    def eager(jax):
+        f(jax, *[a(jax) for a in arguments])
+
+    def jitted(jax):
+        jax.jit(lambda *args: f(jax, *args))(*[a(jax) for a in arguments])
+
+    return eager, jitted
 
 
-def split_and_draw(random, key):
-    """Split a key, and use it all the same."""
-    random.split(key)
-    return random.normal(key)
+def key(jax):
+    return jax.random.key(0)
 
 
-REUSE = [
-    lambda jax: twice(jax.random, jax.random.key(0)),
-    lambda jax: jax.jit(lambda key: twice(jax.random, key))(jax.random.key(0)),
-    lambda jax: split_and_draw(jax.random, jax.random.key(0)),
-    lambda jax: jax.jit(lambda key: split_and_draw(jax.random, key))(jax.random.key(0)),
-    lambda jax: jax.vmap(lambda k: twice(jax.random, k))(jax.random.split(jax.random.key(0), 3)),
-]
+def keys(jax):
+    return jax.random.split(jax.random.key(0), 4)
 
 
-@pytest.mark.parametrize("number", range(len(REUSE)))
-def test_reuse_is_an_error(number):
-    def run(jax):
-        with jax.debug_key_reuse(True):
-            REUSE[number](jax)
-
-    assert "Previously-consumed key" in same_error(run)
-    REUSE[number](OURS)  # without the flag
+def draw(jax, k):
+    return jax.random.normal(k)
 
 
-def test_calls_of_jitted_functions_count():
-    def run(jax):
-        draw = jax.jit(lambda key: jax.random.uniform(key))
-        with jax.debug_key_reuse(True):
-            draw(jax.random.key(0))
-            key = jax.random.key(1)
-            draw(key)
-            draw(key)
+def draw_all(jax, ks):
+    return jax.vmap(jax.random.normal)(ks)
 
-    same_error(run, "Previously-consumed")
+
+def draw_twice(jax, k):
+    return draw(jax, k), jax.random.uniform(k)
+
+
+def draw_split(jax, k):
+    draw(jax, k)
+    return jax.random.split(k)
+
+
+def split_draw(jax, k):
+    return jax.random.split(k), draw(jax, k)
+
+
+def split_twice(jax, k):
+    return jax.random.split(k), jax.random.split(k)
+
+
+def same_row(jax, ks):
+    return draw(jax, ks[0]), draw(jax, ks[0])
+
+
+def row_and_all(jax, ks):
+    return draw(jax, ks[0]), draw_all(jax, ks)
+
+
+def all_and_row(jax, ks):
+    return draw_all(jax, ks), draw(jax, ks[0])
+
+
+def overlapping_slices(jax, ks):
+    return draw_all(jax, ks[:2]), draw_all(jax, ks[1:3])
+
+
+def vmap_twice(jax, ks):
+    return draw_all(jax, ks), draw_all(jax, ks)
+
+
+def vmap_captured(jax, k):
+    return jax.vmap(lambda x: x + draw(jax, k))(np.arange(3.0)), draw(jax, k)
+
+
+def scan_rows_and_all(jax, ks):
+    return jax.lax.scan(lambda c, k: (c + draw(jax, k), None), 0.0, ks), draw_all(jax, ks)
+
+
+def scan_captured(jax, k):
+    return jax.lax.scan(lambda c, x: (c + draw(jax, k), None), 0.0, np.arange(3.0))
+
+
+def scan_old_carry(jax, k):
+    return jax.lax.scan(lambda k, x: (k, draw(jax, k)), k, np.arange(3.0))
+
+
+def fori_captured(jax, k):
+    return jax.lax.fori_loop(0, 3, lambda i, c: c + draw(jax, k), 0.0)
+
+
+def fori_rows(jax, ks):
+    return jax.lax.fori_loop(0, 3, lambda i, c: c + draw(jax, ks[i]), 0.0)
+
+
+def while_captured(jax, k):
+    return jax.lax.while_loop(lambda c: c < 9, lambda c: c + 5 + draw(jax, k), 0.0)
+
+
+def while_predicate(jax, k):
+    return jax.lax.while_loop(lambda c: jax.random.uniform(k) < c, lambda c: c - 1, 0.5)
+
+
+def while_old_carry(jax, k):
+    step = lambda c: (c[0] + 1, c[1], draw(jax, c[1]))
+    return jax.lax.while_loop(lambda c: c[0] < 3, step, (0, k, 0.0))[0]
+
+
+def while_both(jax, k):
+    def step(c):
+        new, sub = jax.random.split(c[1])
+        return c[0] + 1, new, draw(jax, sub)
+
+    more = lambda c: (c[0] < 3) & (jax.random.uniform(c[1]) < 2)
+    return jax.lax.while_loop(more, step, (0, k, 0.0))[0]
+
+
+def cond_and_draw(jax, k):
+    maybe = jax.lax.cond(True, lambda k: draw(jax, k), lambda k: 0.0, k)
+    return maybe, draw(jax, k)
+
+
+def cond_captured_and_draw(jax, k):
+    return jax.lax.cond(True, lambda: draw(jax, k), lambda: 0.0), draw(jax, k)
+
+
+def switch_and_draw(jax, k):
+    branches = [jax.random.normal, jax.random.uniform, lambda k: 0.0]
+    return jax.lax.switch(1, branches, k), draw(jax, k)
+
+
+def jit_and_draw(jax, k):
+    return jax.jit(lambda k: draw(jax, k))(k), draw(jax, k)
+
+
+def jit_returns_old(jax, k):
+    _, same = jax.jit(lambda k: (draw(jax, k), k))(k)
+    return draw(jax, same)
+
+
+def jit_captured_twice(jax, k):
+    f = jax.jit(lambda x: x + draw(jax, k))
+    return f(1.0), f(2.0)
+
+
+def python_loop(jax, k):
+    return [draw(jax, k) for _ in range(2)]
+
+
+def grad_and_draw(jax, k):
+    return jax.grad(lambda x: x * draw(jax, k))(1.0), draw(jax, k)
+
+
+def grad_of_jit(jax, k):
+    return jax.grad(jax.jit(lambda x, k: x * draw(jax, k) * draw(jax, k)))(1.0, k)
+
+
+def remat_and_draw(jax, k):
+    f = jax.checkpoint(lambda x, k: jax.numpy.sin(x * draw(jax, k)))
+    return jax.jit(lambda x, k: f(x, k) + draw(jax, k))(1.0, k)
+
+
+def grad_of_remat(jax, k):
+    f = lambda x, k: jax.numpy.sin(x * draw(jax, k)) * draw(jax, k)
+    return jax.jit(jax.grad(jax.checkpoint(f)))(1.0, k)
+
+
+def custom_and_draw(jax, k):
+    f = jax.custom_jvp(lambda x, k: x * draw(jax, k))
+    f.defjvp(lambda p, t: (f(*p), t[0]))
+    return jax.jit(lambda x, k: f(x, k) + draw(jax, k))(1.0, k)
+
+
+def stack_and_draw(jax, k):
+    return jax.numpy.stack([k, jax.random.key(1)]), draw(jax, k)
+
+
+REUSE = [(f, key) for f in (
+    draw_twice, draw_split, split_draw, split_twice, vmap_captured, scan_captured, scan_old_carry,
+    fori_captured, while_captured, while_predicate, while_old_carry, while_both, cond_and_draw,
+    cond_captured_and_draw, switch_and_draw, jit_and_draw, jit_returns_old, jit_captured_twice,
+    python_loop, grad_and_draw, grad_of_jit, remat_and_draw, grad_of_remat, custom_and_draw,
+    stack_and_draw,
+)]  # fmt: skip
+REUSE += [(f, keys) for f in (
+    same_row, row_and_all, all_and_row, overlapping_slices, vmap_twice, scan_rows_and_all,
+    fori_rows,
+)]  # fmt: skip
 
 
 def fine(jax):
-    """Programs that use each key once."""
-    random = jax.random
+    """Functions that use each key once, of one key or, after None, of an array of keys."""
+    random, lax = jax.random, jax.lax
 
-    def pair(key):
-        a, b = random.split(key)
-        return random.uniform(a) + random.normal(b)
+    def carry(k, x):
+        k, sub = random.split(k)
+        return k, draw(jax, sub)
 
-    def fold(key):
-        return sum(random.uniform(random.fold_in(key, i)) for i in range(3))
+    def steps(c):
+        k, sub = random.split(c[1])
+        return c[0] + 1, k, draw(jax, sub)
 
-    def clone(key):
-        return random.uniform(key) + random.uniform(random.clone(key))
+    yield lambda k: [draw(jax, row) for row in random.split(k)]
+    yield lambda k: [draw(jax, random.fold_in(k, i)) for i in range(3)]
+    yield lambda k: (draw(jax, k), random.fold_in(k, 0))
+    yield lambda k: (draw(jax, k), draw(jax, random.clone(k)), draw(jax, random.clone(k)))
+    yield lambda k: (random.key_data(k), draw(jax, k), random.key_data(k))
+    yield lambda k: draw(jax, random.wrap_key_data(random.key_data(k)))
+    yield lambda k: (k == k, draw(jax, k))
+    yield lambda k: lax.cond(True, random.normal, random.uniform, k)
+    yield lambda k: lax.cond(True, lambda: draw(jax, k), lambda: random.uniform(k))
+    yield lambda k: lax.cond(True, lambda k: random.split(k)[0], lambda k: random.fold_in(k, 1), k)
+    yield lambda k: lax.scan(carry, k, np.arange(3))[1]
+    yield lambda k: lax.while_loop(lambda c: c[0] < 3, steps, (0, k, 0.0))[0]
+    yield lambda k: lax.fori_loop(0, 3, lambda i, c: c + draw(jax, random.fold_in(k, i)), 0.0)
+    yield lambda k: jax.grad(lambda x: x * draw(jax, k))(2.0)
+    yield lambda k: jax.grad(jax.jit(lambda x, k: x * draw(jax, k)))(2.0, k)
+    yield lambda k: jax.jit(random.split)(k)
+    yield lambda k: draw(jax, jax.jit(lambda k: k)(k))
+    yield None
+    yield lambda ks: (draw(jax, ks[0]), draw(jax, ks[1]), draw_all(jax, ks[2:]))
+    yield lambda ks: [draw(jax, k) for k in ks]
+    yield lambda ks: draw_all(jax, ks)
+    yield lambda ks: jax.vmap(jax.vmap(random.normal))(ks.reshape(2, 2))
+    yield lambda ks: jax.vmap(jax.vmap(random.normal))(ks[:, None])
+    yield lambda ks: lax.map(random.normal, ks)
+    yield lambda ks: lax.scan(lambda c, k: (c + draw(jax, k), None), 0.0, ks)[0]
+    yield lambda ks: draw_all(jax, ks.at[0].set(random.key(7)))
+    yield lambda ks: draw_all(jax, jax.numpy.concatenate([ks[:1], ks[2:]]))
 
-    def rows(key):
-        keys = random.split(key, 3)
-        return sum(random.uniform(keys[i]) for i in range(3))
 
-    def scan(key):
-        step = lambda c, k: (c + random.uniform(k), None)
-        return jax.lax.scan(step, 0.0, random.split(key, 3))[0]
+SAMPLERS = {
+    "ball": (3,), "bernoulli": (), "beta": (2.0, 1.0), "binomial": (5, 0.5), "bits": (),
+    "categorical": (np.ones(3, np.float32),), "cauchy": (), "chisquare": (2.0,),
+    "choice": (5, (3,), False), "dirichlet": (np.ones(3, np.float32),),
+    "double_sided_maxwell": (0.0, 1.0), "exponential": (), "f": (2.0, 3.0), "gamma": (2.0,),
+    "generalized_normal": (2.0,), "geometric": (0.5,), "gumbel": (), "laplace": (),
+    "loggamma": (2.0,), "logistic": (), "lognormal": (), "maxwell": (),
+    "multinomial": (5, np.array([0.5, 0.5], np.float32)),
+    "multivariate_normal": (np.zeros(2, np.float32), np.eye(2, dtype=np.float32)), "normal": (),
+    "orthogonal": (3,), "pareto": (2.0,), "permutation": (5,), "poisson": (2.0,), "rademacher": (),
+    "randint": ((3,), 0, 10), "rayleigh": (1.0,), "t": (2.0,), "triangular": (0.0, 0.5, 1.0),
+    "truncated_normal": (-1.0, 1.0), "uniform": (), "wald": (1.0,), "weibull_min": (1.0, 1.0),
+}  # fmt: skip
 
-    def cond(key):
-        return jax.lax.cond(True, random.uniform, random.normal, key)
 
-    yield from (pair, fold, clone, rows, scan, cond)
-    yield jax.grad(lambda key, x: x * random.normal(key), 1), 2.0
-    yield lambda key: jax.vmap(random.uniform)(random.split(key, 3))
-    yield lambda key: (random.key_data(key), random.uniform(key))[1]
-    yield lambda key: twice(random, random.key_data(key))
-    names = "exponential gumbel laplace logistic normal uniform bernoulli cauchy rademacher"
-    yield from [getattr(random, name) for name in names.split()]
-    yield lambda key: random.permutation(key, 5)
-    yield lambda key: random.choice(key, 5, (3,), replace=False)
-    yield lambda key: random.randint(key, (3,), 0, 10)
-    yield lambda key: random.truncated_normal(key, -1.0, 1.0, (3,))
-    yield lambda key: random.gamma(key, 2.0)
-    yield lambda key: random.poisson(key, 2.0)
-    yield lambda key: random.beta(key, 2.0, 1.0)
-    yield lambda key: random.dirichlet(key, np.ones(3, np.float32))
-    yield lambda key: random.categorical(key, np.ones(3, np.float32))
+@pytest.fixture(autouse=True)
+def quiet():
+    """Keys that a case leaves unused do not matter here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tinyjax.errors.KeyReuseWarning)
+        yield
+
+
+def under_flag(run, jax):
+    """Run with the flag on -> the error, or None."""
+    with jax.debug_key_reuse(True):
+        return attempt(run, jax)[1]
+
+
+@pytest.mark.parametrize("how", ["eager", "jitted"])
+@pytest.mark.parametrize("f, argument", REUSE, ids=lambda x: getattr(x, "__name__", ""))
+def test_reuse_is_an_error_in_both_worlds(f, argument, how):
+    run = dict(zip(("eager", "jitted"), program(f, argument)))[how]
+    error = under_flag(run, OURS)
+    compare_errors(error, under_flag(run, ORACLE), ["used", "jax.random.split("])
+    assert len(str(error).splitlines()) <= 8
+    assert "test_key_reuse.py" in str(error)
+    run(OURS)  # without the flag
 
 
 def test_each_key_once_is_fine():
+    argument = key
+    for case, oracles in zip(fine(OURS), fine(ORACLE), strict=True):
+        if case is None:
+            argument = keys
+            continue
+        for jax, f in ((OURS, case), (ORACLE, oracles)):
+            for run in (f, jax.jit(f)):
+                assert under_flag(lambda jax, r=run, a=argument: r(a(jax)), jax) is None
+
+
+def test_every_sampler_counts_as_one_use():
+    random = OURS.random
+    given = {n for n in random.__all__ if n not in ("random_gamma_p", "split", "clone", "fold_in")}
+    assert set(SAMPLERS) == {n for n in given if "key" not in n.lower()}
     with OURS.debug_key_reuse(True):
-        for case in fine(OURS):
-            f, *args = case if isinstance(case, tuple) else (case,)
-            f(OURS.random.key(0), *args)
-            OURS.jit(f)(OURS.random.key(1), *args)
+        for name, args in SAMPLERS.items():
+            f = lambda key, name=name, args=args: getattr(random, name)(key, *args)
+            f(random.key(0))
+            OURS.jit(f)(random.key(1))
+            f(random.PRNGKey(0))
+            OURS.jit(f)(random.PRNGKey(1))
+            used = random.key(2)
+            f(used)
+            with pytest.raises(OURS.errors.KeyReuseError):
+                f(used)
+
+
+# ---- what JAX takes for reuse and is none -------------------------------------------------------
+
+
+def stacked(jax):
+    draw_all(jax, jax.numpy.stack([jax.random.key(0), jax.random.key(1)]))
+
+
+def chosen(jax):
+    draw(jax, jax.numpy.where(True, jax.random.key(0), jax.random.key(1)))
+
+
+def reversed_keys(jax):
+    jax.jit(lambda ks: draw_all(jax, ks[::-1]))(keys(jax))
+
+
+def not_used_by_custom(jax):
+    f = jax.custom_jvp(lambda x, k: x)
+    f.defjvp(lambda p, t: (f(*p), t[0]))
+    jax.jit(lambda x, k: f(x, k) + draw(jax, k))(1.0, key(jax))
+
+
+def remat(jax):
+    jax.grad(jax.checkpoint(lambda x, k: jax.numpy.sin(x * draw(jax, k))))(1.0, key(jax))
+
+
+@pytest.mark.parametrize("run", [stacked, chosen, reversed_keys, not_used_by_custom, remat])
+def test_false_alarms_of_jax(run):
+    assert type(under_flag(run, ORACLE)).__name__ == "KeyReuseError"
+    assert under_flag(run, OURS) is None
+
+
+# ---- old-style keys -----------------------------------------------------------------------------
+
+
+def raw(jax):
+    return jax.random.PRNGKey(0)
+
+
+def raw_keys(jax):
+    return jax.random.split(jax.random.PRNGKey(0), 4)
+
+
+def scan_raw_rows(jax, ks):
+    return jax.lax.scan(lambda c, k: (c + draw(jax, k), None), 0.0, ks)[0]
+
+
+RAW_REUSE = [(f, raw) for f in (
+    draw_twice, draw_split, split_draw, split_twice, scan_captured, fori_captured, while_captured,
+    scan_old_carry, while_old_carry, cond_and_draw, jit_and_draw, python_loop, grad_and_draw,
+    jit_captured_twice,
+)]  # fmt: skip
+RAW_REUSE += [(f, raw_keys) for f in (same_row, row_and_all, all_and_row, vmap_twice)]
+
+
+@pytest.mark.parametrize("how", [0, 1], ids=["eager", "jitted"])
+@pytest.mark.parametrize("f, argument", RAW_REUSE, ids=lambda x: getattr(x, "__name__", ""))
+def test_old_style_keys_are_looked_at_too(f, argument, how):
+    """JAX says nothing here: its check knows typed keys only."""
+    run = program(f, argument)[how]
+    assert type(under_flag(run, OURS)).__name__ == "KeyReuseError"
+    assert under_flag(run, ORACLE) is None
+
+
+def raw_fine(random):
+    yield lambda k: [draw(OURS, row) for row in random.split(k)]
+    yield lambda k: [draw(OURS, random.split(k, 3)[i]) for i in range(1)]
+    yield lambda k: [draw(OURS, random.fold_in(k, i)) for i in range(3)]
+    yield lambda k: (draw(OURS, k), draw(OURS, random.clone(k)))
+    yield lambda k: (k + 1, k[0], draw(OURS, k), k.sum())
+    yield lambda k: (draw(OURS, random.wrap_key_data(k)), draw(OURS, random.wrap_key_data(k)))
+    yield lambda k: rows(random.split(k, 4))
+    yield lambda k: draw_all(OURS, random.split(k, 4))
+    yield lambda k: scan_raw_rows(OURS, random.split(k, 4))
+
+
+def rows(ks):
+    return draw(OURS, ks[0]), ks[0], draw(OURS, ks[1]), draw_all(OURS, ks[2:])
+
+
+def test_old_style_keys_used_once():
+    for f in raw_fine(OURS.random):
+        for run in (f, OURS.jit(f)):
+            assert under_flag(lambda jax, run=run: run(raw(jax)), OURS) is None
+
+
+def test_equal_keys_are_not_the_same_key():
+    def run(jax):
+        for make in (jax.random.key, jax.random.PRNGKey):
+            draw(jax, make(0))
+            draw(jax, make(0))
+
+    assert under_flag(run, OURS) is under_flag(run, ORACLE) is None
+
+
+# ---- words --------------------------------------------------------------------------------------
+
+
+def said(run):
+    """The lines of our message."""
+    return str(under_flag(run, OURS)).splitlines()
+
+
+def test_the_message_names_both_lines_and_the_fix():
+    def run(jax):
+        noise = jax.random.key(0)
+        jax.random.normal(noise, (2,))
+        jax.random.split(noise)
+
+    lines = said(run)
+    line = run.__code__.co_firstlineno
+    assert lines[0] == "Previously-consumed key passed to random_split at index 0."
+    assert lines[1].startswith("Used first at ")
+    assert lines[1].endswith(f":{line + 2} (run): jax.random.normal(noise, (2,))")
+    assert lines[2].startswith("used again at ")
+    assert lines[2].endswith(f":{line + 3} (run): jax.random.split(noise)")
+    assert "`noise, sub = jax.random.split(noise)`" in lines[3]
+    assert "`jax.random.clone(noise)`" in lines[4]
+
+
+def test_the_message_of_a_program():
+    def step(k):
+        a = draw(OURS, k)
+        return a + OURS.random.uniform(k)
+
+    lines = said(lambda jax: jax.jit(step)(jax.random.key(0)))
+    assert lines[0] == "In jit, argument 0 is already consumed."
+    assert "(draw): return jax.random.normal(k)" in lines[1]
+    assert "(step): return a + OURS.random.uniform(k)" in lines[2]
+    call = said(lambda jax: [jax.jit(lambda k: draw(jax, k))(k) for k in [key(jax)] * 2])
+    assert call[0] == "Previously-consumed key passed to jit-compiled function at index 0."
+    assert call[2] == "and once more in the same line, when it ran again."
+
+
+def test_the_message_of_a_loop():
+    lines = said(lambda jax: scan_captured(jax, key(jax)))
+    assert lines[0].startswith("scan body function leads to key reuse when repeatedly executed")
+    assert "(draw): return jax.random.normal(k)" in lines[1]
+    assert "`sub = jax.random.fold_in(k, i)`" in "".join(lines)
+    lines = said(lambda jax: while_captured(jax, key(jax)))
+    assert lines[0].startswith("while_loop body function leads to key reuse")
+
+
+# ---- keys that nobody uses ----------------------------------------------------------------------
+
+
+def unused(f, *args):
+    """What is said of unused keys while f is traced."""
+    with OURS.debug_key_reuse(True), warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        OURS.make_jaxpr(f)(*args)
+    return [str(w.message) for w in heard]
+
+
+@pytest.mark.parametrize("make", [OURS.random.key, OURS.random.PRNGKey])
+def test_unused_rows_of_a_split(make):
+    def one_of_two(k):
+        k, sub = OURS.random.split(k)
+        return draw(OURS, sub)
+
+    def last_of_four(k):
+        return [draw(OURS, row) for row in OURS.random.split(k, 4)[:3]]
+
+    (text,) = unused(one_of_two, make(0))
+    assert "Of the 2 keys that jax.random.split made, number 0 (from 0) is never used" in text
+    assert "(one_of_two): k, sub = OURS.random.split(k)" in text
+    assert len(text.splitlines()) <= 8
+    (text,) = unused(last_of_four, make(0))
+    assert "Of the 4 keys that jax.random.split made, number 3 (from 0)" in text
+
+
+@pytest.mark.parametrize("make", [OURS.random.key, OURS.random.PRNGKey])
+def test_used_rows_of_a_split(make):
+    random = OURS.random
+
+    def on_purpose(k):
+        _, sub = random.split(k)
+        return draw(OURS, sub)
+
+    def returned(k):
+        k, sub = random.split(k)
+        return k, draw(OURS, sub)
+
+    def all_rows(k):
+        return draw_all(OURS, random.split(k, 3))
+
+    def carried(k):
+        def body(k, x):
+            k, sub = random.split(k)
+            return k, draw(OURS, sub)
+
+        return OURS.lax.scan(body, k, np.arange(3))[1]
+
+    for f in (on_purpose, returned, all_rows, carried):
+        assert unused(f, make(0)) == []
+    for name, args in SAMPLERS.items():  # what they split inside is nobody's business
+        assert unused(lambda k, n=name, a=args: getattr(random, n)(k, *a), make(0)) == []

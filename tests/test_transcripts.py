@@ -67,7 +67,9 @@ class Cell:
             except Exception as error:
                 self.error = error
                 self.trace = traceback.format_exc()
-        self.warned = [type.__name__ for type in {w.category for w in caught}]
+        # JAX says nothing of two draws from one key, which these pages make to show what happens
+        told = {w.category for w in caught} - {tinyjax.errors.KeyReuseWarning}
+        self.warned = [type.__name__ for type in told]
         self.printed = out.getvalue()
 
 

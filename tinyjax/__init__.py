@@ -76,6 +76,7 @@ with _lazy_imports(globals()):
         numpy_dtype_promotion,
         numpy_rank_promotion,
         threefry_partitionable,
+        warn_key_reuse,
     )
     from tinyjax.custom_derivatives import closure_convert, custom_gradient
     from tinyjax.devices import (

@@ -64,7 +64,7 @@ class Value:
     Operators and NumPy-like methods (`x + y`, `x.sum()`, `x.at`) are installed by tinyjax.numpy.
     """
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("__weakref__", "draws")  # draws: made from this key (random/draws.py)
     __array_priority__ = 100  # NumPy arrays let us handle `ndarray + Value`
     literal = False
 

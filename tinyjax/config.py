@@ -83,6 +83,7 @@ FLAGS = {flag.name: flag for flag in [
     Flag("debug_nans", False, "Raise FloatingPointError where a computation makes a NaN."),
     Flag("debug_infs", False, "Raise FloatingPointError where a computation makes an infinity."),
     Flag("debug_key_reuse", False, "Raise when a PRNG key is consumed twice."),
+    Flag("warn_key_reuse", True, "Warn when numbers are drawn twice from one PRNG key."),
     Flag("explain_retraces", False, "Log why a function that was traced is traced again.",
          aliases=("explain_cache_misses",)),
     Flag("check_purity", False, "Check that a function is pure when jit first traces it."),
@@ -272,6 +273,7 @@ enable_x64 = functools.partial(FlagScope, "enable_x64")
 debug_nans = functools.partial(FlagScope, "debug_nans")
 debug_infs = functools.partial(FlagScope, "debug_infs")
 debug_key_reuse = functools.partial(FlagScope, "debug_key_reuse")
+warn_key_reuse = functools.partial(FlagScope, "warn_key_reuse")
 check_purity = functools.partial(FlagScope, "check_purity")
 check_tracer_leaks = checking_leaks = functools.partial(FlagScope, "check_tracer_leaks")
 explain_retraces = explain_cache_misses = functools.partial(FlagScope, "explain_retraces")

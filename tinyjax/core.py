@@ -216,6 +216,8 @@ class EvalTrace(Trace):
     """The bottom: computes with NumPy. `run_large` compiles an operation (transforms/eager.py)."""
 
     run_large: Callable[..., Any]
+    watch: Callable[..., Any]  # what debug_key_reuse looks at (transforms/key_reuse.py)
+    watched_high: Callable[..., Any]
 
     def process(self, prim, args, params):
         if prim.high:
@@ -239,11 +241,15 @@ class EvalTrace(Trace):
         flags = current_flags()
         if flags.debug_nans or flags.debug_infs:
             check_floats(prim, outs if prim.multi else [outs])
+        if flags.debug_key_reuse:
+            self.watch(prim, args, params, outs if prim.multi else [outs])
         return outs
 
     def process_high(self, prim, args, params):
         """A primitive that holds programs works on Arrays, with this trace current."""
         args = [self.check(lift(a)) for a in args]
+        if current_flags().debug_key_reuse and not prim.callables:
+            return self.watched_high(prim, args, params)
         for jaxpr in inner_jaxprs(params):
             check_runnable(jaxpr)
         with active(self):

@@ -41,6 +41,10 @@ class ImpureFunctionError(Exception):
     """A function was to be pure (jit(f, check=True), the flag check_purity), and is not."""
 
 
+class KeyReuseWarning(UserWarning):
+    """Two draws were made from one random key."""
+
+
 class InconclusiveDimensionOperation(Exception):
     """An operation on symbolic dimensions without an answer (there are none here)."""
 

@@ -183,7 +183,7 @@ class RandomClone(OfKeys):
     """random_clone keys: the same keys, which may be used once more."""
 
     def impl(self, keys):
-        return keys
+        return keys.copy()  # words are known by their memory (transforms/key_reuse.py)
 
     def type(self, keys):
         return keys

@@ -11,6 +11,7 @@ from tinyjax.numpy.checks import check_arraylike, concrete_or_error
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.primitives.linear import canonicalize_axis, canonicalize_shape
 from tinyjax.random.distributions import gumbel
+from tinyjax.random.draws import draws
 from tinyjax.random.keys import typed
 from tinyjax.random.uniform import check_shape, randint, raw_bits, two_keys, uniform
 from tinyjax.transforms.replay import recorded
@@ -19,6 +20,7 @@ from tinyjax.transforms.subprogram import subprogram
 # ---- permutations -------------------------------------------------------------------------------
 
 
+@draws
 @recorded
 def permutation(key, x, axis=0, independent=False, *, out_sharding=None):
     """Shuffle an array along an axis, or the integers 0 ... x - 1.
@@ -63,6 +65,7 @@ def _shuffle(key, x, axis):
 # ---- samples ------------------------------------------------------------------------------------
 
 
+@draws
 @recorded
 def choice(key, a, shape=(), replace=True, p=None, axis=0, mode=None):
     """Draw elements of an array, or of the integers 0 ... a - 1.
@@ -144,6 +147,7 @@ def weighted_indices(key, shape, draws, n, replace, p, mode):
 # ---- categories ---------------------------------------------------------------------------------
 
 
+@draws
 @recorded
 def categorical(key, logits, axis=-1, shape=None, replace=True, mode=None, *, out_sharding=None):
     """Draw categories whose logarithmic probabilities, up to a constant, are given.

@@ -8,6 +8,7 @@ from tinyjax.numpy import broadcast_to, linalg, log1p, power
 from tinyjax.primitives.arithmetic import const
 from tinyjax.primitives.linear import canonicalize_shape
 from tinyjax.random.distributions import exponential, normal, rademacher
+from tinyjax.random.draws import draws
 from tinyjax.random.gammas import gamma
 from tinyjax.random.keys import typed
 from tinyjax.random.program import program
@@ -23,6 +24,7 @@ from tinyjax.random.uniform import (
 # ---- of one positive parameter ------------------------------------------------------------------
 
 
+@draws
 def pareto(key, b, shape=None, dtype=None, *, out_sharding=None):
     """Pareto-distributed numbers: density b / x**(b+1) for x >= 1.
 
@@ -45,6 +47,7 @@ def _pareto(key, b, shape, dtype):
     return lax.exp(exponential(key, shape, dtype) / b)
 
 
+@draws
 def rayleigh(key, scale, shape=None, dtype=None, *, out_sharding=None):
     """Rayleigh-distributed numbers: the length of a vector of two normal numbers.
 
@@ -66,6 +69,7 @@ def _rayleigh(key, scale, shape, dtype):
     return lax.mul(scale, lax.sqrt(lax.mul(lax.log(u), const(scale, -2))))
 
 
+@draws
 def wald(key, mean, shape=None, dtype=None, *, out_sharding=None):
     """Numbers of Wald's distribution, the inverse Gaussian one with scale 1.
 
@@ -97,6 +101,7 @@ def _wald(key, mean, shape, dtype):
 ONE = np.float32(1)
 
 
+@draws
 def lognormal(key, sigma=ONE, shape=None, dtype=None, *, out_sharding=None):
     """Numbers whose logarithm is normal.
 
@@ -117,6 +122,7 @@ def lognormal(key, sigma=ONE, shape=None, dtype=None, *, out_sharding=None):
 # ---- of several parameters ----------------------------------------------------------------------
 
 
+@draws
 def triangular(key, left, mode, right, shape=None, dtype=None, *, out_sharding=None):
     """Numbers between left and right whose density is a triangle with its tip at mode.
 
@@ -137,6 +143,7 @@ def triangular(key, left, mode, right, shape=None, dtype=None, *, out_sharding=N
     return lax.select(u < below, rising, falling)
 
 
+@draws
 def weibull_min(key, scale, concentration, shape=(), dtype=None):
     """Weibull-distributed numbers: P(x > t) = exp(-(t / scale)**concentration).
 
@@ -159,6 +166,7 @@ def _weibull_min(key, scale, concentration, shape, dtype):
     return power(-log1p(-u), 1.0 / concentration) * scale
 
 
+@draws
 def maxwell(key, shape=(), dtype=None, *, out_sharding=None):
     """Maxwell-distributed numbers: the length of a vector of three normal numbers.
 
@@ -178,6 +186,7 @@ def _maxwell(key, shape, dtype):
     return linalg.norm(normal(key=key, shape=(*shape, 3), dtype=dtype), axis=-1)
 
 
+@draws
 def double_sided_maxwell(key, loc, scale, shape=(), dtype=None):
     """Maxwell-distributed numbers with a random sign, times scale, plus loc.
 
@@ -204,6 +213,7 @@ def _double_sided_maxwell(key, loc, scale, shape, dtype):
     return sign * size * scale + loc
 
 
+@draws
 def generalized_normal(key, p, shape=(), dtype=None, *, out_sharding=None):
     """Numbers with density proportional to exp(-|x|**p).
 

@@ -23,7 +23,8 @@ from tinyjax.numpy import (
 from tinyjax.numpy.checks import check_arraylike
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.primitives.linear import canonicalize_shape
-from tinyjax.random.keys import split, typed
+from tinyjax.random.draws import draws
+from tinyjax.random.keys import once_more, split, typed
 from tinyjax.random.program import program
 from tinyjax.random.uniform import (
     check_float_dtype,
@@ -36,6 +37,7 @@ from tinyjax.random.uniform import (
 # ---- poisson ------------------------------------------------------------------------------------
 
 
+@draws
 def poisson(key, lam, shape=None, dtype=None, *, out_sharding=None):
     """Poisson-distributed integers: how many events there are, when lam are expected.
 
@@ -65,7 +67,9 @@ def _poisson(key, lam, shape, dtype):
     high = lax.select(small, lax.full_like(lam, 1e5), lam)
     limits = {"shape": shape, "dtype": dtype, "max_iters": dtype.type(dtypes.iinfo(dtype).max)}
     out = lax.select(
-        small, _poisson_knuth(key, low, **limits), _poisson_rejection(key, high, **limits)
+        small,
+        _poisson_knuth(key, low, **limits),
+        _poisson_rejection(once_more(key), high, **limits),
     )
     return lax.select(lam == 0, zeros_like(out), out)
 
@@ -131,6 +135,7 @@ def _poisson_rejection(key, lam, shape, dtype, max_iters):
 # ---- geometric ----------------------------------------------------------------------------------
 
 
+@draws
 def geometric(key, p, shape=None, dtype=None, *, out_sharding=None):
     """Geometrically distributed integers: how many trials there are up to the first success.
 
@@ -163,6 +168,7 @@ def _geometric(key, p, shape, dtype):
 # ---- binomial -----------------------------------------------------------------------------------
 
 
+@draws
 def binomial(key, n, p, shape=None, dtype=None):
     """Binomially distributed numbers: how many of n trials succeed.
 
@@ -208,7 +214,7 @@ def _binomial(key, count, prob, shape, dtype):
     out = lax.select(
         few,
         _binomial_inversion(key, few_count, q, shape, dtype, limit),
-        _btrs(key, many_count, many_q, shape, dtype, limit),
+        _btrs(once_more(key), many_count, many_q, shape, dtype, limit),
     )
     invalid = negative | bad_q | bad_count
     out = lax.select(invalid, full_like(out, np.nan, dtype), out)
@@ -302,6 +308,7 @@ def stirling_tail(k):
     return lax.select(small, table[asarray(floor(k), dtype="int32")], series)
 
 
+@draws
 def multinomial(key, n, p, *, shape=None, dtype=None, unroll=1):
     """Multinomially distributed counts: how often each category comes up in n trials.
 

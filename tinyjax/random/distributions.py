@@ -8,6 +8,7 @@ from tinyjax import dtypes, lax
 from tinyjax.array import lift
 from tinyjax.numpy import array, clip, inf, log, log1p, ones_like, where
 from tinyjax.primitives.linear import canonicalize_shape, convert
+from tinyjax.random.draws import draws
 from tinyjax.random.keys import typed
 from tinyjax.random.program import program
 from tinyjax.random.uniform import (
@@ -43,12 +44,13 @@ def sampler(name, function):
 
     sample.__name__ = sample.__qualname__ = name
     sample.__doc__ = function.__doc__ + SAMPLER_ARGS
-    return sample
+    return draws(sample)
 
 
 # ---- normal -------------------------------------------------------------------------------------
 
 
+@draws
 @recorded
 def normal(key, shape=(), dtype=None, *, out_sharding=None):
     """Normal numbers, of mean 0 and variance 1.
@@ -90,6 +92,7 @@ def _normal_real(key, shape, dtype):
     return lax.mul(np.asarray(math.sqrt(2), dtype), lax.erf_inv(u))
 
 
+@draws
 @recorded
 def truncated_normal(key, lower, upper, shape=None, dtype=None, *, out_sharding=None):
     """Normal numbers of which only those between two bounds are kept.
@@ -132,6 +135,7 @@ def _truncated_normal(key, lower, upper, shape, dtype):
 # ---- yes or no ----------------------------------------------------------------------------------
 
 
+@draws
 @recorded
 def bernoulli(key, p=0.5, shape=None, mode="low", *, out_sharding=None):
     """Booleans that are True with probability p.
@@ -171,6 +175,7 @@ def _bernoulli(key, p, shape, mode):
     return u2 * 2 ** -dtypes.finfo(p.dtype).nmant < p - u1
 
 
+@draws
 @recorded
 def rademacher(key, shape=(), dtype=None, *, out_sharding=None):
     """Numbers that are 1 or -1, equally often.
@@ -230,6 +235,7 @@ logistic = sampler("logistic", _logistic)
 cauchy = sampler("cauchy", _cauchy)
 
 
+@draws
 @recorded
 def gumbel(key, shape=(), dtype=None, mode=None, *, out_sharding=None):
     """Gumbel-distributed numbers: the maximum of many; with them a maximum becomes a choice.

@@ -9,6 +9,7 @@ from tinyjax.primitives.arithmetic import const
 from tinyjax.primitives.linear import canonicalize_shape
 from tinyjax.primitives.random_gamma import random_gamma_p
 from tinyjax.random.distributions import _normal
+from tinyjax.random.draws import draws
 from tinyjax.random.keys import typed
 from tinyjax.random.program import program
 from tinyjax.random.uniform import check_float_dtype, check_shape, checked, two_keys
@@ -16,6 +17,7 @@ from tinyjax.random.uniform import check_float_dtype, check_shape, checked, two_
 # ---- gamma --------------------------------------------------------------------------------------
 
 
+@draws
 def gamma(key, a, shape=None, dtype=None, *, out_sharding=None):
     """Gamma-distributed numbers: density x**(a-1) exp(-x) / gamma(a) for x > 0.
 
@@ -41,6 +43,7 @@ def gamma(key, a, shape=None, dtype=None, *, out_sharding=None):
     return _gamma(key, a, shape=shape, dtype=dtype)
 
 
+@draws
 def loggamma(key, a, shape=None, dtype=None, *, out_sharding=None):
     """Logarithms of gamma-distributed numbers, exact for small a, too. See gamma."""
     key, _ = typed("loggamma", key)
@@ -64,6 +67,7 @@ def _gamma(key, a, shape, dtype, log_space=False):
 # ---- fractions of gammas ------------------------------------------------------------------------
 
 
+@draws
 def beta(key, a, b, shape=None, dtype=None, *, out_sharding=None):
     """Beta-distributed numbers: density x**(a-1) (1-x)**(b-1) / beta(a, b) on [0, 1].
 
@@ -94,6 +98,7 @@ def _beta(key, a, b, shape, dtype):
     return x / (x + y)
 
 
+@draws
 def dirichlet(key, alpha, shape=None, dtype=None, *, out_sharding=None):
     """Vectors of positive numbers that sum to one: normalized gamma-distributed numbers.
 
@@ -132,6 +137,7 @@ def _dirichlet(key, alpha, shape, dtype):
 # ---- of the theory of samples -------------------------------------------------------------------
 
 
+@draws
 def chisquare(key, df, shape=None, dtype=None, *, out_sharding=None):
     """Chi-square-distributed numbers: the sum of squares of df normal numbers.
 
@@ -154,6 +160,7 @@ def _chisquare(key, df, shape, dtype):
     return lax.mul(exp(logs), two)
 
 
+@draws
 def f(key, dfnum, dfden, shape=None, dtype=None, *, out_sharding=None):
     """F-distributed numbers: the quotient of two mean squares of normal numbers.
 
@@ -178,6 +185,7 @@ def _f(key, dfnum, dfden, shape, dtype):
     return lax.div(lax.div(above, dfnum), lax.div(below, dfden))
 
 
+@draws
 def t(key, df, shape=None, dtype=None, *, out_sharding=None):
     """Numbers of Student's t distribution: normal ones, divided by a standard deviation.
 

@@ -216,7 +216,7 @@ def wrap_key_data(key_bits_array, *, impl=None, dtype=None):
     key<fry>
     """
     check_impl(impl, dtype, "jax.random.wrap_key_data")
-    return wrap(key_bits_array)
+    return once_more(wrap(key_bits_array))
 
 
 def key_dtype(impl_spec=None):
@@ -241,3 +241,8 @@ def clone(key):
     if not is_key(key):
         return random_unwrap_p.bind(random_clone_p.bind(wrap(key)))
     return random_clone_p.bind(key)
+
+
+def once_more(key):
+    """A typed key that is used again on purpose: the flag debug_key_reuse wants to be told."""
+    return random_clone_p.bind(key) if config.debug_key_reuse else key

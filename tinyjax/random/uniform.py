@@ -12,6 +12,7 @@ from tinyjax.primitives.linear import (
     reshape_p,
 )
 from tinyjax.primitives.random_bits import random_bits_p, random_split_p
+from tinyjax.random.draws import draws
 from tinyjax.random.keys import typed
 from tinyjax.random.program import program
 from tinyjax.transforms.replay import recorded
@@ -93,6 +94,7 @@ def three_keys(key):
 # ---- bits ---------------------------------------------------------------------------------------
 
 
+@draws
 @recorded
 def bits(key, shape=(), dtype=None, *, out_sharding=None):
     """Unsigned integers of which every bit is random.
@@ -121,6 +123,7 @@ def bits(key, shape=(), dtype=None, *, out_sharding=None):
 # ---- floats -------------------------------------------------------------------------------------
 
 
+@draws
 @recorded
 def uniform(key, shape=(), dtype=None, minval=0.0, maxval=1.0, *, out_sharding=None):
     """Uniform numbers of the interval [minval, maxval).
@@ -224,6 +227,7 @@ def no_bits(x):
 # ---- integers -----------------------------------------------------------------------------------
 
 
+@draws
 @recorded
 def randint(key, shape, minval, maxval, dtype=None, *, out_sharding=None):
     """Uniform integers from minval up to, but not including, maxval.

@@ -13,6 +13,7 @@ from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.primitives.linear import canonicalize_shape
 from tinyjax.random.continuous import generalized_normal
 from tinyjax.random.distributions import exponential, normal
+from tinyjax.random.draws import draws
 from tinyjax.random.keys import typed
 from tinyjax.random.program import program
 from tinyjax.random.uniform import check_float_dtype, check_shape, two_keys
@@ -22,6 +23,7 @@ METHODS = ("cholesky", "eigh", "svd")
 # ---- normal -------------------------------------------------------------------------------------
 
 
+@draws
 def multivariate_normal(
     key, mean, cov, shape=None, dtype=None, method="cholesky", *, out_sharding=None
 ):
@@ -89,6 +91,7 @@ def square_root(cov, method):
 # ---- others -------------------------------------------------------------------------------------
 
 
+@draws
 def orthogonal(key, n, shape=(), dtype=None, m=None, *, out_sharding=None):
     """Orthogonal (or unitary) matrices, uniformly distributed among all.
 
@@ -123,6 +126,7 @@ def _orthogonal(key, shape, dtype, n, _m):
     return x.mT if n < _m else x
 
 
+@draws
 def ball(key, d, p=2, shape=(), dtype=None, *, out_sharding=None):
     """Points of the unit ball of the p-norm, uniformly.
 

@@ -18,6 +18,7 @@ from tinyjax.core import (
     run,
 )
 from tinyjax.tracebacks import boundary, shorten
+from tinyjax.transforms import key_reuse
 from tinyjax.transforms.axis_env import axis_env
 from tinyjax.transforms.call import Call, fill
 from tinyjax.transforms.flat import FlatFun, arg_names, fun_name, lift_args, wraps
@@ -127,6 +128,8 @@ def trace_to_jaxpr(f, args, kwargs, leaves, in_tree, name):
     jaxpr, captured = stage(flat, avals, name, names)
     if current_flags().enable_checks:
         check_jaxpr(jaxpr)
+    if current_flags().debug_key_reuse:
+        key_reuse.check_program(jaxpr)
     return Traced(jaxpr, captured, flat.out_tree, name, names)
 
 
@@ -173,7 +176,7 @@ class JitFunction:
         if current_trace() is EVAL and not traced.captured:
             for x in leaves:
                 EVAL.check(x)
-            outs = run_compiled(traced.executable(), leaves)
+            outs = key_reuse.call(traced.jaxpr, leaves, run_compiled, traced.executable())
             if not self.check and not is_watched():
                 self.remember(args, kwargs, traced)
         elif self.inline:

@@ -1,0 +1,89 @@
+"""The warning of two draws from one key: on by default (flag warn_key_reuse).
+
+Only what the user draws counts. A sampler may draw several times from the key that it was given (it
+splits it), and calls other samplers; so a draw counts where the user's code calls, not where this
+package does. The key remembers its draws, each with the trace in which it happened: a program that
+is traced again, or another branch of a cond, draws anew, and that is no reuse.
+"""
+
+import functools
+import os
+import sys
+import warnings
+import weakref
+
+from tinyjax.config import current_flags
+from tinyjax.core import EVAL, current_trace
+from tinyjax.errors import KeyReuseWarning
+from tinyjax.source import Source, here, is_user_file, warn
+from tinyjax.transforms.key_messages import drawn_twice
+
+HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+SAMPLERS, OTHERS, USERS = "samplers", "library", "user"
+
+_kinds: dict = {}  # file -> whose it is
+_told: dict = {}  # two places -> the filters of warnings under which they were told
+_eager = weakref.ref(EVAL)
+
+
+def draws(sampler):
+    """Decorate a public sampler: a second draw from one key warns.
+
+    The key is the first argument, or the keyword `key`.
+    """
+
+    @functools.wraps(sampler)
+    def wrapper(*args, **kwargs):
+        out = sampler(*args, **kwargs)  # a call that fails is no draw
+        flags = current_flags()
+        if flags.warn_key_reuse and not flags.debug_key_reuse:  # which raises
+            frame = sys._getframe(1)
+            code = frame.f_code
+            kind = _kinds.get(code.co_filename) or kind_of(code.co_filename)
+            if kind is USERS:
+                note(args[0] if args else kwargs.get("key"), code, frame.f_lasti)
+            elif kind is OTHERS:
+                note_elsewhere(args[0] if args else kwargs.get("key"))
+        return out
+
+    return wrapper
+
+
+def kind_of(filename):
+    """Whose code a file holds."""
+    kind = USERS if is_user_file(filename) else OTHERS
+    kind = _kinds[filename] = SAMPLERS if filename.startswith(HERE) else kind
+    return kind
+
+
+def note_elsewhere(key):
+    """A draw that a function of the library makes, for a line of the user."""
+    source = here()
+    if source is not None:
+        note(key, source.code, source.instruction)
+
+
+def note(key, code, instruction):
+    """A draw from a key at a place of the user: warn if there was one before."""
+    trace = current_trace()
+    place = code, instruction
+    try:
+        before = key.draws
+    except AttributeError:  # the first draw; or not even an Array
+        before = ()
+    for ref, first in before:
+        if ref() is trace:
+            tell(first, place)
+            return
+    ref = _eager if trace is EVAL else weakref.ref(trace)
+    try:
+        key.draws = (*[draw for draw in before if draw[0]() is not None], (ref, place))
+    except AttributeError:
+        pass  # an array of NumPy
+
+
+def tell(first, again):
+    """Warn of two draws, once for each pair of places."""
+    if _told.get((first, again)) is not warnings.filters:
+        _told[first, again] = warnings.filters  # another list inside of catch_warnings
+        warn(drawn_twice(Source(*first), Source(*again)), KeyReuseWarning)
