@@ -22,7 +22,6 @@ from tinyjax.transforms import key_reuse
 from tinyjax.transforms.axis_env import axis_env
 from tinyjax.transforms.call import Call, fill
 from tinyjax.transforms.flat import FlatFun, arg_names, fun_name, lift_args, wraps
-from tinyjax.transforms.key_reuse import consume_inputs
 from tinyjax.transforms.programs import linearize_jaxpr
 from tinyjax.transforms.readers import Fixed, builder, reader
 from tinyjax.transforms.retraces import Key, Traces, info, log_miss
@@ -171,8 +170,6 @@ class JitFunction:
         if self.check or current_flags().check_purity:
             self.check_purity(args, kwargs)  # purity/
         traced, leaves = self.lookup(args, kwargs)
-        if current_flags().debug_key_reuse:
-            consume_inputs(traced.jaxpr, [*traced.captured, *leaves], self.name)
         if current_trace() is EVAL and not traced.captured:
             for x in leaves:
                 EVAL.check(x)
