@@ -3,7 +3,9 @@
 import functools
 import inspect
 import re
+import runpy
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -447,11 +449,27 @@ def test_html_is_well_formed_escaped_and_plain():
     assert any("test_explain.py:" in place and "(tricky)" in place for place in places)
 
 
+def test_linear_and_backward_program_stand_side_by_side():
+    page = tinyjax.explain(tinyjax.grad(loss))(X, X)._repr_html_()
+    [row] = [e for e in ElementTree.fromstring(page) if "flex-wrap" in e.get("style", "")]
+    heads = ["".join(h.itertext()) for h in row.iter("h4")]
+    assert heads == ["3. grad, step 2: the linear program", "4. grad, step 3: backward"]
+
+
 def test_the_title_is_the_call_as_written():
     f = tinyjax.jit(tinyjax.vmap(tinyjax.grad(loss, argnums=1), in_axes=(None, 0)))
     title = "jit(vmap(grad(loss, argnums=1), in_axes=(None, 0)))"
     assert str(tinyjax.explain(f)(X, M)).startswith(f"How {title} comes about\n")
     assert tinyjax.explain(lambda x: x)(1.0).title == "lambda"
+
+
+def test_the_page_shows_what_is_printed(tmp_path):
+    page = (Path(__file__).parent.parent / "docs" / "explaining.md").read_text()
+    section = page[page.index("## explain:") :]
+    code = re.search(r"```python\n(.*?)```", section, re.S)[1]
+    shown = re.search(r"```text\n(.*?)```", section, re.S)[1]
+    (tmp_path / "example.py").write_text(code)
+    assert shown in str(runpy.run_path(str(tmp_path / "example.py"))["story"])
 
 
 # ---- the stack -----------------------------------------------------------------------------------
@@ -555,6 +573,7 @@ def test_explain_takes_a_function():
         (tinyjax.jvp, (vector, (X,), (M,))),
         (tinyjax.jvp, (3, (X,), (X,))),
         (tinyjax.vjp, (vector, "x")),
+        (tinyjax.jvp, (lambda x: scaled(x, 2.0, jnp.sin), (1.0,), (1.0,))),
     ],
 )
 def test_errors_are_those_of_the_call(f, args):

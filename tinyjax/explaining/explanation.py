@@ -132,8 +132,13 @@ class Explanation:
     # ---- HTML -----------------------------------------------------------------------------------
 
     def _repr_html_(self):
-        stages = "".join(self.html_of(k, stage) for k, stage in enumerate(self.stages, 1))
-        title = html.escape(self.title)
+        blocks = []
+        for k, stage in enumerate(self.stages, 1):
+            text = self.html_of(k, stage)
+            blocks.append(
+                f'<div style="{ROW}">{blocks.pop()}{text}</div>' if stage.beside else text
+            )
+        stages, title = "".join(blocks), html.escape(self.title)
         return (
             f'<section style="color:inherit"><h3>How <code>{title}</code> comes about</h3>'
             f"{stages}</section>"
@@ -147,7 +152,7 @@ class Explanation:
         is_open = ' open="open"' if stage.program is not None else ""
         body = html_table(lines, remarks) if any(remarks) else html_text(lines)
         return (
-            f'<details{is_open} style="border-top:1px solid currentColor;padding:0.3em 0">'
+            f'<details{is_open} style="{BLOCK}">'
             f'<summary><h4 style="display:inline">{number}. {title}</h4></summary>'
             f"<p>{html.escape(stage.prose)}</p>"
             f'<div tabindex="0" role="region" aria-label="{title}" style="overflow-x:auto">'
@@ -155,6 +160,8 @@ class Explanation:
         )
 
 
+ROW = "display:flex;flex-wrap:wrap;gap:0 2em"
+BLOCK = "border-top:1px solid currentColor;padding:0.3em 0;flex:1 1 28em;min-width:0"
 CELL = "padding:0 1em 0 0;text-align:left;border:0;background:none;color:inherit"
 CODE = "white-space:pre;font-family:monospace"
 

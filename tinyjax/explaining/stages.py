@@ -21,13 +21,15 @@ class Stage(NamedTuple):
     """A step of the story.
 
     title: what is shown; prose: a sentence or two about it; lines: its text, each Line with the
-    place in the user's code where it comes from; program: the jaxpr, or None for kernels.
+    place in the user's code where it comes from; program: the jaxpr, or None for kernels;
+    beside: on a wide page it stands beside the stage before, which it is to be compared with.
     """
 
     title: str
     prose: str
     lines: list
     program: Jaxpr | None = None
+    beside: bool = False
 
     @property
     def text(self):

@@ -4,7 +4,7 @@ Every program here is made by the machinery that makes it when the function is c
 done a second way. For each transformation there is a function that tells what it does at a level.
 """
 
-from tinyjax.core import all_eqns
+from tinyjax.core import all_eqns, check_runnable
 from tinyjax.explaining.derivatives import chosen_by, derivative, joint, with_custom_rule
 from tinyjax.explaining.kernels import compiled_programs, tell_kernels
 from tinyjax.explaining.levels import levels
@@ -18,6 +18,7 @@ def tell(fun, args, kwargs, kernels=None):
     calls = levels(fun, args, kwargs)
     outermost = next(calls)
     whole = outermost.program()  # first: whatever is wrong is said as by the call itself
+    check_runnable(whole)
     calls, stages = [outermost, *calls], []
     for level in reversed(calls):
         name = level.layer.transform if level.layer else None
@@ -67,13 +68,14 @@ def tell_derivative(level, program):
     )
     if name != "linearize":
         naming["given"] = residual_names(names, kept, parts.backward.invars)
-        yield program_stage(
+        backward = program_stage(
             f"{name}, step 3: backward",
             "The linear program transposed: read from its last equation to its first, with outputs "
             "for inputs. From residuals and the cotangent of the result to that of the input.",
             parts.backward,
             **naming,
         )
+        yield backward._replace(beside=True)
     yield program_stage(f"{described_call(level)}: all of it", ALL_OF_IT[name], program)
 
 
