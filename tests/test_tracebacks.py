@@ -268,10 +268,6 @@ def test_causes_and_contexts():
 
 
 def test_an_error_that_we_caught_ourselves_is_no_news():
-    @boundary
-    def ours():
-        raise AssertionError
-
     def ours_too():
         try:
             {}["inside"]
@@ -280,7 +276,7 @@ def test_an_error_that_we_caught_ourselves_is_no_news():
 
     with FlagScope("traceback", "full"):
         plain = caught(lambda: run_as_ours(ours_too))
-    assert "KeyError" in "".join(traceback.format_exception(plain))
+        assert "KeyError" in "".join(traceback.format_exception(plain))
     error = caught(lambda: run_as_ours(ours_too))
     text = "".join(traceback.format_exception(error))
     assert "KeyError" not in text and "what the user should read" in text
@@ -528,3 +524,50 @@ def test_a_thread_with_the_default_hook():
     finally:
         threading.excepthook = before
     assert heard[0].exc_type is TypeError
+
+
+def test_print_exc_of_small_functions(tmp_path):
+    """The module traceback, and with it logging, shortens what it formats."""
+    text = run_script(
+        tmp_path,
+        """
+        import logging, traceback
+        import tinyjax.numpy as jnp
+
+        def area(r):
+            return jnp.power(r, "2")
+
+        try:
+            area(1.0)
+        except TypeError as error:
+            traceback.print_exc()
+            logging.exception("found")
+            assert "traceback.py" not in traceback.format_exc()
+        """,
+    )
+    assert text.count('File "') == 4 and text.count("in area") == 2
+    assert PACKAGE not in text and text.count(NOTE) == 2
+
+
+def test_programs_given_as_text():
+    """python -c: the file is called <string>, as are methods of dataclasses."""
+    program = "import tinyjax as jax\ndef f(x):\n    return 1 // 0\njax.jit(jax.vmap(f))(jax.numpy.ones(3))"
+    env = os.environ | {"PYTHONPATH": os.path.dirname(PACKAGE.rstrip(os.sep))}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=env
+    )
+    text = done.stderr
+    assert text.count('File "<string>"') == 2 and "in f" in text and PACKAGE not in text
+
+
+def test_callbacks_say_where_they_failed_without_us():
+    def host(x):
+        return fails()
+
+    def g(x):
+        return jax.pure_callback(host, jax.ShapeDtypeStruct((), np.float32), x)
+
+    error = caught(lambda: jax.jit(g)(1.0).block_until_ready())
+    text = "".join(traceback.format_exception(error))
+    assert "in host" in text and "in fails" in text
+    assert PACKAGE not in text and text.count(NOTE) == 1

@@ -18,7 +18,7 @@ from tinyjax.core import Primitive
 from tinyjax.errors import JaxRuntimeError
 from tinyjax.primitives.linear import broadcast, moveaxis
 from tinyjax.primitives.slicing import index_in_dim
-from tinyjax.tracebacks import boundary
+from tinyjax.tracebacks import boundary, shorten
 from tinyjax.transforms.scan import scan
 from tinyjax.tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
 
@@ -110,6 +110,7 @@ def call_back(callback, args, avals):
     try:
         outs = [np.asarray(out) for out in callback(*args)]
     except Exception as error:
+        shorten(error, noted=False)
         raise JaxRuntimeError(
             "INTERNAL: CpuCallback error calling callback: " + traceback.format_exc()
         ) from error

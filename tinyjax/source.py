@@ -21,6 +21,8 @@ _NUMPY = os.path.dirname(np.__file__) + os.sep
 _PYTHON = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _INSTALLED = os.path.join(_PYTHON, "site-packages") + os.sep  # what a user installs is not Python
 
+# what this package writes and runs: how the names of these files begin
+GENERATED = ("<recording of ", "<reader of ", "<builder of ", "<driver of ", "<kernel ")
 new_tuple = tuple.__new__  # a third of the time that a NamedTuple's own constructor takes
 _is_user: dict[str, bool] = {}  # by the name of the file
 _replayers: dict = {}  # name of a function that runs equations again -> its code, phase
@@ -92,7 +94,7 @@ def is_own_code(code):
 
 def is_user_file(name):
     """Whether a file holds code of users: not of tinyjax, NumPy or Python."""
-    if name.startswith((PACKAGE, _NUMPY, "<frozen", "<string>", "<__array_function__")):
+    if name.startswith((PACKAGE, *GENERATED, _NUMPY, "<frozen", "<string>", "<__array_function__")):
         return False
     return name.startswith(_INSTALLED) or not name.startswith(_PYTHON)
 

@@ -11,8 +11,9 @@ This costs nothing while nothing is raised, and a bare `raise` adds no entry of 
 the user that lie between ours (a function that vmap calls) stay. What goes with ours are frames of
 NumPy and Python that we called; those that the user called stay, too.
 
-Small functions such as jnp.exp have no boundary, since another frame around them would cost more
-than they do. For them the hooks that print errors do the same (`install`).
+Small functions such as jnp.power have no boundary, since another frame around them would cost too
+much of their time. For them those who print errors do the same (`install`): Python's and IPython's
+hooks for errors that nobody caught, and the module traceback.
 
 `config tinyjax_traceback` "full" (TINYJAX_TRACEBACK=full) leaves tracebacks alone.
 """
@@ -20,12 +21,12 @@ than they do. For them the hooks that print errors do the same (`install`).
 import functools
 import sys
 import threading
+import traceback
 
 from tinyjax.config import current_flags
-from tinyjax.source import PACKAGE, is_user_file
+from tinyjax.source import GENERATED, PACKAGE, is_user_file
 
 NOTE = "(The frames of tinyjax are left out: TINYJAX_TRACEBACK=full shows them.)"
-GENERATED = ("<recording of ", "<reader of ", "<builder of ", "<driver of ", "<kernel ")
 
 OURS, NEUTRAL, USERS = range(3)
 _owners: dict[str, int] = {}  # by the name of the file
@@ -33,8 +34,11 @@ _owners: dict[str, int] = {}  # by the name of the file
 # ---- whose frames --------------------------------------------------------------------------------
 
 
-def owner(filename):
-    """Whose code a file holds: ours, of NumPy or Python, or the user's."""
+def owner(frame):
+    """Whose code a frame runs: ours, that of NumPy or Python, or the user's."""
+    filename = frame.f_code.co_filename
+    if filename == "<string>" and frame.f_globals.get("__name__") == "__main__":
+        return USERS  # python -c
     known = _owners.get(filename)
     if known is None:
         known = USERS if is_user_file(filename) else NEUTRAL
@@ -52,7 +56,7 @@ def visible(tb):
     first = last = None
     inside = False  # of a call of ours
     while tb is not None:
-        whose, following = owner(tb.tb_frame.f_code.co_filename), tb.tb_next
+        whose, following = owner(tb.tb_frame), tb.tb_next
         inside = whose == OURS or (inside and whose == NEUTRAL)
         if not inside:
             if last is None:
@@ -69,7 +73,7 @@ def visible(tb):
 def has_ours(tb):
     """Whether there is anything to take out."""
     while tb is not None:
-        if owner(tb.tb_frame.f_code.co_filename) == OURS:
+        if owner(tb.tb_frame) == OURS:
             return True
         tb = tb.tb_next
     return False
@@ -78,11 +82,14 @@ def has_ours(tb):
 # ---- errors --------------------------------------------------------------------------------------
 
 
-def shorten(error):
-    """Take our frames out of an error, and out of those that led to it or that it holds."""
+def shorten(error, noted=True):
+    """Take our frames out of an error, and out of those that led to it or that it holds.
+
+    noted: whether the error is to say so.
+    """
     if current_flags().traceback == "full":
         return
-    if has_ours(error.__traceback__) and NOTE not in getattr(error, "__notes__", ()):
+    if noted and has_ours(error.__traceback__) and NOTE not in getattr(error, "__notes__", ()):
         error.add_note(NOTE)
     waiting, seen = [error], set()
     while waiting:
@@ -103,7 +110,7 @@ def is_internal(error):
     tb = error.__traceback__
     internal = tb is not None
     while tb is not None:
-        internal = internal and owner(tb.tb_frame.f_code.co_filename) != USERS
+        internal = internal and owner(tb.tb_frame) != USERS
         tb = tb.tb_next
     return internal and has_ours(error.__traceback__)
 
@@ -151,8 +158,16 @@ def on_error_in_cell(before, *args, **kwargs):
     return before(*args, **kwargs)
 
 
+def on_format(self, before, kind, error, *args, **kwargs):
+    """What traceback.print_exc, traceback.format_exception and logging begin with."""
+    shown(error)
+    before(self, kind, error, *args, **kwargs)
+
+
 def install():
-    """Have Python, its threads and IPython shorten the errors that they print."""
+    """Have Python, its threads, the module traceback and IPython shorten what they print."""
+    formats = traceback.TracebackException
+    formats.__init__ = functools.partialmethod(on_format, formats.__init__)
     sys.excepthook = functools.partial(on_uncaught, sys.excepthook)
     threading.excepthook = functools.partial(on_uncaught_in_thread, threading.excepthook)
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()

@@ -22,6 +22,7 @@ from tinyjax.compiler.effort import calls_python, has_unknown, seconds
 from tinyjax.compiler.keys import is_key
 from tinyjax.config import current_flags
 from tinyjax.core import effects
+from tinyjax.tracebacks import shorten
 
 LONG = 3e-3  # seconds: shorter programs run at once
 MAYBE_LONG = 1e-4  # seconds: what is guessed to take less is never measured
@@ -83,6 +84,7 @@ class Job:
                 VALUE.__set__(x, out.npy)
                 x.__class__ = Array
         except BaseException as error:
+            shorten(error, noted=False)
             self.error = error, error.__traceback__
         self.work = self.results = self.context = None  # holds no operand any longer
         self.done.set()

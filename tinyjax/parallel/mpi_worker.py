@@ -26,6 +26,7 @@ from tinyjax.parallel.mpi_link import (
     wait_until,
 )
 from tinyjax.parallel.running import DeviceProgram
+from tinyjax.tracebacks import shorten
 
 CONTROLLER = 0
 PATIENCE = 1.0  # seconds in an exchange after which the controller is told who is waited for
@@ -254,6 +255,7 @@ def flags(program):
 
 def packed_error(error):
     """An exception as bytes, if it can be pickled; else a RuntimeError of the same text."""
+    shorten(error, noted=False)
     where = "".join(traceback.format_exception(error))
     try:
         error.add_note(where)

@@ -52,6 +52,7 @@ from tinyjax.parallel.wire import (
     Commands,
     words,
 )
+from tinyjax.tracebacks import shorten
 
 DIRTY = 1 << 24  # bytes of large slots in use for which it is worth giving pages back
 IDLE = 1.0  # seconds without commands after which that is done
@@ -247,6 +248,7 @@ def describe(error):
         pickle.loads(packed)
     except Exception:
         packed = None
+    shorten(error, noted=False)
     text = "".join(traceback.format_exception(error))
     return packed, type(error).__name__, str(error), text
 

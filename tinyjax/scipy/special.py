@@ -27,6 +27,7 @@ from tinyjax.scipy.integrals import (
 )
 from tinyjax.scipy.normal import log_ndtr, ndtr, ndtri
 from tinyjax.scipy.series import bernoulli, bessel_jn, hyp1f1, hyp2f1, sph_harm_y
+from tinyjax.tracebacks import boundary
 from tinyjax.transforms.custom import custom_jvp
 from tinyjax.transforms.subprogram import subprogram
 
@@ -167,6 +168,7 @@ def logit(x):
 logit.defjvps(lambda g, ans, x: lax.div(g, lax.mul(x, lax.sub(const(x, 1), x))))
 
 
+@boundary
 def softmax(x, /, *, axis=None):
     """exp(x) divided by its sum along axes, all by default."""
     return normalizing.softmax(jnp.asarray(x), axis=axis)
