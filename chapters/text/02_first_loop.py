@@ -273,6 +273,9 @@ predict("02/rings", ...)  # "circles" or "a long valley"
 draw_path(hubble_path, distance, speed, (-0.1, 0.8), (-0.4, 0.4))
 
 # %% [markdown]
+# A long valley. Across it the ground is steep, along it nearly flat, and one learning rate has to serve
+# both: the path jumps from side to side, then creeps. (Question 4 below does something about it.)
+#
 # A line has a formula for its best slope and height, so here we can check the loop against it. (Most
 # models have no such formula. The loop works for them all the same.)
 
@@ -293,6 +296,8 @@ print(f"the formula: {best_slope:.1f} km/s per megaparsec, {best_height:.1f} km/
 # 2. Fit a parabola: give `theta` three numbers and change `model`. What else must change? (Try it
 #    before you read on: nothing else. `grad` differentiates whatever you write.)
 # 3. Drop the height: force Hubble's line through zero. Is the slope larger or smaller?
+# 4. Subtract the mean from the distances before you fit. What do the rings look like now, and how
+#    many steps do you need?
 
 # %%
 # Your space.
