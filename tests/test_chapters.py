@@ -39,7 +39,7 @@ each_chapter = pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.stem
 
 @pytest.fixture(autouse=True)
 def own_world(monkeypatch):
-    """A chapter that is run here sees this tinyjax, and no other machine; JAX has 8 devices, too."""
+    """A chapter that is run here sees this tinyjax and no other machine; JAX has 8 devices."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "tests" / "offline")]))
     monkeypatch.setenv("JAX_NUM_CPU_DEVICES", "8")
 
