@@ -35,7 +35,7 @@ LAYERS = [
         "explaining/",
         *("callbacks", "debug", "debugger", "ad_checkpoint", "stages", "runtime", "foreign_flags"),
         *("typing", "version", "mpi", "extend/", "experimental/", "purity/"),
-        "example_libraries/",
+        *("example_libraries/", "viz/"),
     ],  # L5: the surface
     ["__init__"],
     ["learn/"],  # L6: the school, a user of the public names like any other

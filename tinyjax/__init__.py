@@ -29,6 +29,7 @@ with _lazy_imports(globals()):
         tree_util,
         typing,
         version,
+        viz,
     )
     from tinyjax.api import (
         block_until_ready,
