@@ -17,7 +17,10 @@ FILES = sorted(p for p in ROOT.rglob("*.py"))
 
 # The layers, lowest first. A name ending in "/" is a folder.
 LAYERS = [
-    ["lazy", "quiet", "source", "errors", "messages"],  # imports, warnings, places, words
+    [  # imports, warnings, places, words
+        *("lazy", "quiet", "source", "errors", "messages", "user_code", "rewrites", "dependence"),
+        *("numpy_names", "shape_messages", "index_warnings"),
+    ],
     [  # L0: knows nothing of arrays being traced
         *("config", "dtypes", "lattice", "util"),
         *("tree_util", "tree_registry", "treedef"),

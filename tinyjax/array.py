@@ -102,15 +102,6 @@ class Array(Value):
             "unhashable type: 'Array' (its value may not serve as a dict key or static argument)"
         )
 
-    def __setitem__(self, index, value):
-        text = value if isinstance(value, (int, float, complex, bool)) else "value"
-        where = index if isinstance(index, int) else "idx"
-        raise TypeError(
-            "JAX arrays are immutable and do not support in-place item assignment. "
-            f"Instead of x[{where}] = {text}, use x = x.at[{where}].set({text}), which returns a "
-            "new array."
-        )
-
     def __reduce__(self):
         return _unpickle, (np.asarray(self.npy), self.weak_type)
 

@@ -87,6 +87,7 @@ FLAGS = {flag.name: flag for flag in [
     Flag("explain_retraces", False, "Log why a function that was traced is traced again.",
          aliases=("explain_cache_misses",)),
     Flag("check_purity", False, "Check that a function is pure when jit first traces it."),
+    Flag("warn_index_bounds", True, "Warn about constant indices out of bounds."),
     Flag("check_tracer_leaks", False, "Raise when a tracer outlives its transformation."),
     Flag("enable_checks", False, "Type-check every jaxpr that the machinery makes."),
     Flag("numpy_dtype_promotion", "standard", "Which dtypes mix.", ("standard", "strict")),

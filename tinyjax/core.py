@@ -165,9 +165,6 @@ class Tracer(Value):
     def __hash__(self):
         raise TypeError(f"unhashable type: '{type(self).__name__}': its value is not known yet")
 
-    def __setitem__(self, index, value):
-        Array.__setitem__(self, index, value)
-
     def block_until_ready(self):
         """Nothing to wait for while tracing."""
         return self
@@ -423,7 +420,7 @@ class StageTracer(Tracer):
         self.trace, self.atom, self.aval, self.name = trace, atom, atom.aval, name
 
     def origin(self):
-        return self.trace.describe(self)
+        return messages.origin(self)
 
     def __repr__(self):
         return f"JitTracer({self.aval})"
@@ -433,16 +430,21 @@ class StageTrace(Trace):
     """Records equations. Values of other traces that it meets are captured.
 
     known: the trace that computes what does not depend on inputs (None: it is recorded, too).
+    function: what is traced, on flat arguments, where somebody may ask for their names.
     """
+
+    function: Any = None
 
     def __init__(self, name="a function", known=None):
         self.name, self.known, self.invars, self.eqns = name, known, [], []
         self.captured = {}  # id(value) -> (var, value)
+        self.names = {}  # input -> its name, for messages
         self.parent = current_trace()  # only to look up axis names
 
     def new_input(self, aval, name=None):
         """A tracer for a new argument."""
         self.invars.append(Var(aval))
+        self.names[self.invars[-1]] = name
         return StageTracer(self, self.invars[-1], name)
 
     def atom(self, x):
@@ -470,16 +472,6 @@ class StageTrace(Trace):
         self.eqns.append(JaxprEqn(prim, atoms, params, outvars, here()))
         tracers = [StageTracer(self, v) for v in outvars]
         return tracers if prim.multi else tracers[0]
-
-    def describe(self, tracer):
-        """Where a tracer came from, for error messages."""
-        if tracer.atom in self.invars:
-            which = tracer.name or self.invars.index(tracer.atom)
-            return f"It is the value of argument {which} of {self.name}, which is being traced."
-        for eqn in self.eqns:
-            if tracer.atom in eqn.outvars:
-                return f"It was made by `{eqn.primitive}` while {self.name} was traced."
-        return f"It was made while {self.name} was traced."
 
     def finish(self, outs, hoist=False):
         """-> the jaxpr, whose first inputs are the captured tracers, and these tracers.

@@ -45,6 +45,10 @@ class KeyReuseWarning(UserWarning):
     """Two draws were made from one random key."""
 
 
+class IndexOutOfBoundsWarning(UserWarning):
+    """A constant index lies outside of its axis. (JAX says nothing.)"""
+
+
 class InconclusiveDimensionOperation(Exception):
     """An operation on symbolic dimensions without an answer (there are none here)."""
 

@@ -1,57 +1,434 @@
-"""What errors say: what happened, where, and what to write instead."""
+"""What errors of traced values say: what happened, where, and what to write instead.
 
+A message begins with JAX's own words. Then it names the argument that the value depends on, shows
+the user's line, and rewrites it where that can be done.
+"""
+
+import ast
+
+from tinyjax import rewrites
+from tinyjax.dependence import arguments_of, explain, origin
 from tinyjax.errors import (
     ConcretizationTypeError,
+    NonConcreteBooleanIndexError,
     TracerArrayConversionError,
     TracerBoolConversionError,
     TracerIntegerConversionError,
     UnexpectedTracerError,
 )
+from tinyjax.numpy_names import equivalent
 from tinyjax.source import here
+from tinyjax.user_code import place, quote, show
+
+__all__ = ["origin"]  # of core, which words its tracers with it
+
+
+def _text(first, tracer, what, advice, found):
+    """The lines of a message."""
+    source = found.source if found else here()
+    sentence = explain(tracer, f"`{what}`" if what else "This value")
+    return "\n".join([first, sentence, *quote(source), *advice])
+
+
+def _named(found, tracer):
+    """The user's name of a traced value, somewhere in the expression that failed."""
+    for node in ast.walk(found.node):
+        if isinstance(node, ast.Name) and found.scope.get(node.id) is tracer:
+            return node.id
+    return None
+
+
+def _instead(new):
+    """Advice: the line to write."""
+    return ["Write instead:", f"    {new}"]
+
+
+def _static(tracer, why=""):
+    """Advice: the arguments that could be static, if there are any; a list of at most one line."""
+    names, function = arguments_of(tracer)
+    if not names or function is None or not all(n.isidentifier() for n in names):
+        return []
+    which = f'"{names[0]}"' if len(names) == 1 else str(tuple(names)).replace("'", '"')
+    label = "f" if function == "<lambda>" else function
+    return [f"{why}jit({label}, static_argnames={which})"]
+
+
+# ---- if, while, and, or, not ---------------------------------------------------------------------
 
 
 def concrete_bool(tracer):
     """The error of `if tracer:`."""
+    if tracer.aval.size != 1:
+        return _ambiguous(tracer)
+    found = place()
+    what, advice = _logic_advice(tracer, found) if found else (None, _general_logic())
     return TracerBoolConversionError(
-        f"Attempted boolean conversion of traced array with shape {tracer.aval.str_short()}.\n"
-        f"{tracer.origin()}\n"
-        "While a function is traced its values are not known, so Python's `if`, `while`, `and`, "
-        "`or` and `not` cannot look at them. Write jnp.where(cond, a, b) or lax.cond(cond, f, g, "
-        "x) for a choice, lax.while_loop for a loop, & | ~ for logic; or make the argument static "
-        "with jit(f, static_argnames=...)." + _at()
+        _text(
+            f"Attempted boolean conversion of traced array with shape {tracer.aval.str_short()}.",
+            tracer,
+            what,
+            advice,
+            found,
+        )
     )
+
+
+def _ambiguous(tracer):
+    """The error of `if array:`, whether its values are known or not: NumPy's."""
+    kind = "an array with more than one element" if tracer.aval.size else "an empty array"
+    return ValueError(
+        f"The truth value of {kind} is ambiguous. Use a.any() or a.all(); for a choice element by "
+        "element, jnp.where(cond, a, b)." + _at(place())
+    )
+
+
+def _general_logic():
+    return [
+        "Write jnp.where(cond, a, b) or lax.cond(cond, f, g, x) for `if`, lax.while_loop for "
+        "`while`, & | ~ for `and`, `or`, `not`."
+    ]
+
+
+def _logic_advice(tracer, found):
+    """-> the condition's text, and the lines that say what to write."""
+    logic = rewrites.Logic(found.jnp, found.lax, tracer.aval.dtype == bool)
+    if hasattr(found.node, "test"):  # Python blames the whole `if` where its test is just a name
+        found.node, found.parents = found.node.test, (found.node, *found.parents)
+    node = _whole_test(found)
+    around = [n for n in (node, *found.parents) if n is not None]
+    owner = next((n for n in around if getattr(n, "test", None) is node), None)
+    what, new, words = show(node), None, None
+    if isinstance(owner, ast.If):
+        parents = found.parents[found.parents.index(owner) + 1 :]
+        new = rewrites.if_statement(logic, owner, parents)
+        words = f"{found.lax}.cond({_pure(logic, node)}, f, g, x), with each branch a function of x"
+    elif isinstance(owner, ast.IfExp):
+        new = logic.visit(owner)
+        words = f"{found.jnp}.where({_pure(logic, node)}, a, b)"
+    elif isinstance(owner, ast.While):
+        new = rewrites.while_statement(logic, owner)
+        words = (
+            f"{found.lax}.while_loop(lambda s: ..., body, s), where s holds the variables of the "
+            "loop and body(s) gives their new values"
+        )
+    elif isinstance(owner, ast.Assert):
+        words = f'{found.jax}.debug.print("{{}}", {_pure(logic, node)}), or check outside of jit'
+    else:
+        new = _replaced_call(logic, node)
+        words = "jnp.where, jnp.logical_and, jnp.any or jnp.all of the arrays"
+    text = new and rewrites.fits(new)
+    advice = _instead(text) if text else [f"Write {words}."]
+    if tracer.aval.shape == () and tracer.aval.dtype.kind in "bi" and what.isidentifier():
+        advice += _static(tracer, "Or, if there are few different values: ")
+    return what, advice
+
+
+def _pure(logic, node):
+    return show(logic.visit(rewrites.copied(node)))
+
+
+def _whole_test(found):
+    """The whole condition that the failing expression is a part of."""
+    node = found.node
+    for parent in found.parents:
+        inner = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
+        if not inner and not isinstance(parent, (ast.BoolOp, ast.Compare)):
+            break
+        node = parent
+    return node
+
+
+def _replaced_call(logic, node):
+    """What to write for bool(x), max(x, y), a and b."""
+    if isinstance(node, ast.Call):
+        word = getattr(node.func, "id", "")
+        if word == "bool" and len(node.args) == 1:
+            return ast.Compare(node.args[0], [ast.NotEq()], [ast.Constant(0)])
+    before = show(node)
+    new = logic.visit(rewrites.copied(node))
+    return new if show(new) != before else None
+
+
+# ---- numbers -------------------------------------------------------------------------------------
 
 
 def concrete_scalar(tracer, kind):
     """The error of `float(tracer)` and its kin."""
-    return ConcretizationTypeError(
-        f"Abstract tracer value encountered where concrete value is expected: "
-        f"traced array with shape {tracer.aval.str_short()}\n"
-        f"The problem arose with the `{kind}` function. {tracer.origin()}\n"
-        f"Use jnp functions instead of `{kind}()` (x.astype({kind}) converts an array), or make "
-        "the argument static with jit(f, static_argnames=...)." + _at()
+    found = place()
+    what, new = None, None
+    if found:
+        node = found.inside(ast.Call)
+        ours = equivalent(found)
+        if ours:
+            what, new = ours
+        elif node is not None:
+            what, new = _array_number(found, node, kind)
+    general = [f"Use jnp functions instead of `{kind}()`; x.astype({kind}) converts an array."]
+    if kind in ("item", "tolist"):
+        general = [f"Leave out .{kind}(): arrays can be used as they are."]
+    advice = _instead(new) if new else general
+    if found and _wants_integer(found):
+        advice = _static(tracer, "Make it static: ") or advice
+    first = (
+        "Abstract tracer value encountered where concrete value is expected: traced array with "
+        f"shape {tracer.aval.str_short()}\nThe problem arose with the `{kind}` function."
     )
+    return ConcretizationTypeError(_text(first, tracer, what, advice, found))
+
+
+def _array_number(found, node, kind):
+    """What to write for float(x), x.item()."""
+    if isinstance(node.func, ast.Attribute) and node.func.attr == kind:
+        return show(node), show(node.func.value)
+    if getattr(node.func, "id", None) == kind and len(node.args) == 1:
+        operand = node.args[0]
+        target = ast.Attribute(operand, "astype", ast.Load())
+        if isinstance(operand, ast.Constant):
+            return None, None
+        return show(node), show(ast.Call(target, [ast.Name(kind, ast.Load())], []))
+    return show(node), None
+
+
+def cannot_format(tracer):
+    """The error of f"{tracer:.2f}"."""
+    found = place()
+    text = found.inside(ast.JoinedStr) if found else None
+    new = None
+    if text is not None:
+        pattern = "".join(map(_pattern, text.values))
+        values = [v.value for v in text.values if isinstance(v, ast.FormattedValue)]
+        new = show(rewrites.call(f"{found.jax}.debug.print", ast.Constant(pattern), *values))
+    advice = _instead(new) if new else ['Write jax.debug.print("{}", x): it prints when f runs.']
+    first = f"unsupported format string passed to {type(tracer).__name__}.__format__"
+    return TypeError(_text(first, tracer, None, advice, found))
+
+
+def _pattern(part):
+    """A part of an f-string as str.format wants it."""
+    if isinstance(part, ast.Constant):
+        return part.value.replace("{", "{{").replace("}", "}}")
+    spec = "".join(map(_pattern, part.format_spec.values)) if part.format_spec else ""
+    return "{:" + spec + "}" if spec else "{}"
+
+
+# ---- integers ------------------------------------------------------------------------------------
+
+SHAPES = {"zeros", "ones", "full", "empty", "arange", "eye", "reshape", "linspace", "tri", "range"}
+SHAPES |= {"broadcast_to", "iota", "identity", "repeat", "tile", "split", "normal", "uniform"}
+
+
+def _wants_integer(found):
+    """Whether the value says how large something is."""
+    for node in (found.node, *found.parents):
+        if isinstance(node, ast.Call):
+            word = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if word in SHAPES:
+                return True
+        if isinstance(node, (ast.stmt, ast.Lambda)):
+            return False
+    return False
 
 
 def concrete_index(tracer):
     """The error of `range(tracer)`, `[1, 2, 3][tracer]`, `jnp.zeros(tracer)`."""
+    found = place()
+    what, advice = _index_advice(tracer, found) if found else (None, _general_index(tracer))
     return TracerIntegerConversionError(
-        f"The __index__() method was called on traced array with shape "
-        f"{tracer.aval.str_short()}.\n{tracer.origin()}\n"
-        "Python needs an integer here that is known while tracing. Turn a list that is indexed "
-        "into jnp.array(list); for a shape or a loop count, make the argument static with "
-        "jit(f, static_argnames=...) or use lax.fori_loop." + _at()
+        _text(
+            "The __index__() method was called on traced array with shape "
+            f"{tracer.aval.str_short()}.",
+            tracer,
+            what,
+            advice,
+            found,
+        )
     )
+
+
+def _general_index(tracer):
+    return _static(tracer, "A size must be known: make it static with ") or [
+        "Turn a list that is indexed into jnp.array(list); use lax.fori_loop for a loop; sizes "
+        "must be known: give them as static arguments, jit(f, static_argnames=...)."
+    ]
+
+
+def _index_advice(tracer, found):
+    node = found.node
+    if isinstance(node, ast.Subscript):
+        array = rewrites.call(f"{found.jnp}.array", node.value)
+        return show(node.slice), _instead(show(ast.Subscript(array, node.slice, ast.Load())))
+    inner = node
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "range":
+        inner = node.args[-1] if len(node.args) < 3 else node.args[1]
+        loop = found.parents[0] if found.parents else None
+        advice = _static(tracer, "Make it static: ")
+        if isinstance(loop, ast.For):
+            logic = rewrites.Logic(found.jnp, found.lax)
+            text = rewrites.fits(rewrites.for_statement(logic, loop))
+            known = f"    {text}" if text else f"    {found.lax}.fori_loop(0, {show(inner)}, f, x)"
+            advice = [*advice, "Or write:" if advice else "Write instead:", known]
+        return show(inner), advice or _general_index(tracer)
+    return _named(found, tracer) or show(inner), _general_index(tracer)
+
+
+def concrete_setting(value, context):
+    """The error of a traced setting, such as the `axis` of jnp.sum."""
+    advice = _static(value, "Make it static: ") or [
+        "Make the argument static with jit(f, static_argnames=...), or compute it with NumPy "
+        "outside the traced function."
+    ]
+    first = (
+        "Abstract tracer value encountered where concrete value is expected: traced array with "
+        f"shape {value.aval.str_short()}\n{context}"
+    )
+    found = place()
+    what = _named(found, value) if found else None
+    return ConcretizationTypeError(_text(first, value, what, advice, found))
+
+
+# ---- arrays --------------------------------------------------------------------------------------
 
 
 def concrete_array(tracer):
     """The error of `np.sin(tracer)`."""
-    return TracerArrayConversionError(
-        f"The numpy.ndarray conversion method __array__() was called on traced array with shape "
-        f"{tracer.aval.str_short()}.\n{tracer.origin()}\n"
+    found = place()
+    ours = equivalent(found) if found else None
+    what, advice = None, None
+    if ours:
+        what, advice = _named(found, tracer), [f"NumPy cannot see traced values. Write {ours[1]}"]
+        advice[0] += f" instead of {ours[0]}."
+    elif found:
+        advice = _numpy_update(found)
+    advice = advice or [
         "NumPy functions compute at once and cannot be traced: use the function of the same name "
-        "in tinyjax.numpy." + _at()
+        "in tinyjax.numpy, or jax.pure_callback for one that is not there."
+    ]
+    return TracerArrayConversionError(
+        _text(
+            "The numpy.ndarray conversion method __array__() was called on traced array with shape "
+            f"{tracer.aval.str_short()}.",
+            tracer,
+            what,
+            advice,
+            found,
+        )
     )
+
+
+def _numpy_update(found):
+    """Advice for a[i] = x and a += x, where a is NumPy's."""
+    statement = found.inside(ast.Assign, ast.AugAssign)
+    if statement is None:
+        return None
+    new = _update(statement, f"{found.jnp}.asarray")
+    return new and [f"NumPy arrays cannot hold traced values. Write {new}"]
+
+
+METHODS = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide"}
+METHODS |= {ast.Pow: "power"}
+
+
+def _update(statement, convert=None):
+    """`x = x.at[0].set(10)` for `x[0] = 10`, `x = x + y` for `x += y`, or None."""
+    augmented = isinstance(statement, ast.AugAssign)
+    target = statement.target if augmented else statement.targets[0]
+    owner = target.value if isinstance(target, ast.Subscript) else target
+    if not isinstance(owner, (ast.Name, ast.Attribute, ast.Subscript)):
+        owner = ast.Name("x", ast.Load())
+    array = rewrites.call(convert, owner) if convert else owner
+    if not isinstance(target, ast.Subscript):
+        if not augmented:
+            return None
+        return show(ast.Assign([target], ast.BinOp(array, statement.op, statement.value)))
+    if augmented and type(statement.op) not in METHODS:
+        return None
+    method = METHODS[type(statement.op)] if augmented else "set"
+    at = ast.Subscript(ast.Attribute(array, "at", ast.Load()), target.slice, ast.Load())
+    new = ast.Call(ast.Attribute(at, method, ast.Load()), [statement.value], [])
+    return show(ast.Assign([owner], new))
+
+
+def concrete_mask(tracer):
+    """The error of x[mask], whose size depends on the mask's values."""
+    found = place()
+    advice = [
+        "Write jnp.where(mask, x, 0) to keep the size, x.sum(where=mask) to reduce, or "
+        "jnp.nonzero(mask, size=n) for a fixed number of indices."
+    ]
+    what = None
+    node = found and found.inside(ast.Subscript)
+    if node is not None and isinstance(node.value, (ast.Name, ast.Attribute)):
+        what = show(node.slice)
+        kept = rewrites.call(f"{found.jnp}.where", node.slice, node.value, ast.Constant(0))
+        owner = found.parents[0] if found.parents and node is found.node else None
+        advice = _instead(show(kept) + "  # keeps the size")
+        if getattr(owner, "attr", "") in ("sum", "mean", "prod", "std", "var"):
+            advice = _instead(f"{show(node.value)}.{owner.attr}(where={what})")
+    return NonConcreteBooleanIndexError(
+        _text(
+            f"Array boolean indices must be concrete; got {tracer.aval.str_short()}.\n"
+            "The shape of x[mask] depends on the values of the mask.",
+            tracer,
+            what,
+            advice,
+            found,
+        )
+    )
+
+
+def concrete_slice(entry, position):
+    """The error of x[:n], whose size depends on n."""
+    first = f"Slice entries must be static integers. Got {entry} at position {position}."
+    ends = [e for e in (entry.start, entry.stop, entry.step) if hasattr(e, "trace")]
+    advice = [
+        "Where a slice begins may be traced, its size must be known: "
+        "lax.dynamic_slice(x, start, size)."
+    ]
+    found = place()
+    if not ends:
+        return IndexError(f"{first}\n{advice[0]}")
+    what = _named(found, ends[0]) if found else None
+    advice += _static(ends[0], "Or make it static: ")
+    return IndexError(_text(first, ends[0], what, advice, found))
+
+
+# ---- in place ------------------------------------------------------------------------------------
+
+
+def immutable(array, index, value):
+    """The error of x[0] = 1."""
+    found = place()
+    statement = found and found.inside(ast.Assign, ast.AugAssign)
+    new = None
+    if statement is not None:
+        new, old = _update(statement), show(statement)
+    if not new:  # no source text: numbers can be shown all the same
+        where = index if isinstance(index, int) else "idx"
+        what = value if isinstance(value, (int, float, complex)) else "y"
+        old, new = f"x[{where}] = {what}", f"x = x.at[{where}].set({what})"
+    return TypeError(
+        "JAX arrays are immutable and do not support in-place item assignment. Instead of "
+        f"{old}, use {new}, which returns a new array." + _at(found)
+    )
+
+
+def cannot_delete(array, index):
+    """The error of del x[0]."""
+    found = place()
+    statement = found and found.inside(ast.Delete)
+    old, new = "del x[0]", "x = jnp.delete(x, 0)"
+    if statement is not None and isinstance(statement.targets[0], ast.Subscript):
+        target = statement.targets[0]
+        owner = show(target.value)
+        old = show(statement)
+        new = f"{owner} = {found.jnp}.delete({owner}, {show(target.slice)})"
+    return AttributeError(
+        f"__delitem__: JAX arrays are immutable. Instead of {old}, use {new}, which returns a new "
+        "array." + _at(found)
+    )
+
+
+# ---- leaks ---------------------------------------------------------------------------------------
 
 
 def leaked(tracer):
@@ -78,9 +455,8 @@ def _how_it_escaped(tracer):
     )
 
 
-def _at():
-    where = here()
-    return f"\nThe error occurred at {where}" if where else ""
+def _at(found=None):
+    return "".join(["\n" + line for line in quote(found.source if found else here())])
 
 
 def check_backend(backend):

@@ -2,11 +2,13 @@
 
 import numpy as np
 
-from tinyjax import dtypes, lax
+from tinyjax import dtypes, lax, messages
 from tinyjax import numpy as jnp
 from tinyjax.array import Array, lift
 from tinyjax.avals import Value
-from tinyjax.core import EVAL, current_trace
+from tinyjax.config import current_flags
+from tinyjax.core import EVAL, Tracer, current_trace
+from tinyjax.index_warnings import check_reading
 from tinyjax.numpy import comparisons, ufuncs
 from tinyjax.numpy.at import IndexUpdate
 from tinyjax.numpy.indexing import take_index
@@ -125,6 +127,8 @@ def get_item(self, index):
                     return Array(self.npy[index], self.weak_type)
                 except IndexError:
                     pass  # out of bounds: the nearest element
+        if current_flags().warn_index_bounds:
+            check_reading(self, index)
         return take_index(self, index)
     except Exception as error:
         shorten(error)
@@ -170,6 +174,26 @@ def contains(self, other):
             f"Array.__contains__: query value must be a scalar, got query.shape={query.shape}"
         )
     return bool(jnp.any(self == query))
+
+
+# ---- what arrays refuse -------------------------------------------------------------------------
+
+
+def set_item(self, index, value):
+    """x[index] = value: arrays do not change."""
+    raise messages.immutable(self, index, value)
+
+
+def delete_item(self, index):
+    """del x[index]"""
+    raise messages.cannot_delete(self, index)
+
+
+def format_traced(self, spec):
+    """f"{x}" shows a tracer; f"{x:.2f}" would need its value."""
+    if spec:
+        raise messages.cannot_format(self)
+    return repr(self)
 
 
 # ---- methods that are not just functions --------------------------------------------------------
@@ -286,6 +310,8 @@ METHODS = {
     "__getitem__": get_item,
     "__len__": length,
     "__iter__": iterate,
+    "__setitem__": set_item,
+    "__delitem__": delete_item,
     "__contains__": contains,
 }
 PROPERTIES = {
@@ -325,6 +351,7 @@ def install():
         setattr(Value, name, function)
     for name, function in PROPERTIES.items():
         setattr(Value, name, property(function))
+    setattr(Tracer, "__format__", format_traced)  # noqa: B010
 
 
 def install_late():

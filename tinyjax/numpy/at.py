@@ -6,6 +6,7 @@ import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax.config import current_flags
+from tinyjax.index_warnings import check_reading, check_writing
 from tinyjax.numpy.creation import asarray, ones_like
 from tinyjax.numpy.gather_plans import expand_masks, gather_plan
 from tinyjax.numpy.index_parsing import parse_index
@@ -62,6 +63,8 @@ class IndexUpdateRef:
     def get(self, *, indices_are_sorted=False, unique_indices=False, mode=None, fill_value=None,
             wrap_negative_indices=True):  # fmt: skip
         """x[index]; mode "fill" puts fill_value (nan by default) for indices out of bounds."""
+        if mode is None and current_flags().warn_index_bounds:
+            check_reading(self.array, self.index)
         return take_index(
             self.array,
             self.index,
@@ -74,37 +77,37 @@ class IndexUpdateRef:
 
     def set(self, values, **kwargs):
         """x with x[index] = values."""
-        return UPDATES["set"](self.array, self.index, values, **kwargs)
+        return self._update("set", values, kwargs)
 
     def add(self, values, **kwargs):
         """x with x[index] += values; an index that occurs twice adds twice."""
-        return UPDATES["add"](self.array, self.index, values, **kwargs)
+        return self._update("add", values, kwargs)
 
     def subtract(self, values, **kwargs):
         """x with x[index] -= values."""
-        return UPDATES["subtract"](self.array, self.index, values, **kwargs)
+        return self._update("subtract", values, kwargs)
 
     def multiply(self, values, **kwargs):
         """x with x[index] *= values."""
-        return UPDATES["multiply"](self.array, self.index, values, **kwargs)
+        return self._update("multiply", values, kwargs)
 
     mul = multiply
 
     def divide(self, values, **kwargs):
         """x with x[index] /= values."""
-        return true_divide(self.array, self._factors(values, kwargs))
+        return true_divide(self.array, self._factors("divide", values, kwargs))
 
     def power(self, values, **kwargs):
         """x with x[index] **= values."""
-        return power(self.array, self._factors(values, kwargs))
+        return power(self.array, self._factors("power", values, kwargs))
 
     def min(self, values, **kwargs):
         """x with x[index] = minimum(x[index], values)."""
-        return UPDATES["min"](self.array, self.index, values, **kwargs)
+        return self._update("min", values, kwargs)
 
     def max(self, values, **kwargs):
         """x with x[index] = maximum(x[index], values)."""
-        return UPDATES["max"](self.array, self.index, values, **kwargs)
+        return self._update("max", values, kwargs)
 
     def apply(self, func, **kwargs):
         """x with x[index] = func(x[index]); func takes and returns one number."""
@@ -112,11 +115,23 @@ class IndexUpdateRef:
         def scatter(x, indices, y, dims, **options):
             return lax.scatter_apply(x, indices, func, dims, update_shape=y.shape, **options)
 
+        self._check_bounds("apply", kwargs)
         zero = lax.full_like(self.array, 0, shape=())
         return scatter_update(self.array, self.index, zero, scatter, **kwargs)
 
-    def _factors(self, values, kwargs):
+    def _update(self, name, values, kwargs):
+        """One of the scatters."""
+        self._check_bounds(name, kwargs)
+        return UPDATES[name](self.array, self.index, values, **kwargs)
+
+    def _check_bounds(self, name, kwargs):
+        """Warn about a constant index out of bounds, unless `mode` says what is wanted there."""
+        if "mode" not in kwargs and current_flags().warn_index_bounds:
+            check_writing(self.array, self.index, name)
+
+    def _factors(self, name, values, kwargs):
         """Ones, and values at the index."""
+        self._check_bounds(name, kwargs)
         ones = ones_like(self.array)
         return UPDATES["multiply"](ones, self.index, values, **kwargs)
 

@@ -4,7 +4,7 @@ import operator
 
 import numpy as np
 
-from tinyjax import errors
+from tinyjax import messages
 from tinyjax.array import Array, is_arraylike, lift
 from tinyjax.core import Tracer
 
@@ -67,11 +67,7 @@ def concrete_or_error(force, value, context):
     if isinstance(value, Tracer):
         known = value.concrete()
         if known is None:
-            raise errors.ConcretizationTypeError(
-                "Abstract tracer value encountered where concrete value is expected: traced array "
-                f"with shape {value.aval.str_short()}\n{context}\nMake the argument static with "
-                "jit(f, static_argnames=...), or compute it with NumPy outside the traced function."
-            )
+            raise messages.concrete_setting(value, context)
         value = known
     return value if force is None else force(value)
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinyjax import dtypes, errors, lax
+from tinyjax import dtypes, lax, messages
 from tinyjax.array import Array, lift
 from tinyjax.core import Tracer
 from tinyjax.numpy.checks import is_concrete
@@ -33,12 +33,7 @@ def expand_masks(items, shape):
             out.append(item)
             continue
         if not is_concrete(item.value):
-            raise errors.NonConcreteBooleanIndexError(
-                f"Array boolean indices must be concrete; got {item.value.aval.str_short()}.\n"
-                "The shape of x[mask] depends on the values of the mask, which are not known "
-                "while a function is traced. Write jnp.where(mask, x, y), or x[mask] with a mask "
-                "made outside; jnp.nonzero(mask, size=n) gives a fixed number of indices."
-            )
+            raise messages.concrete_mask(item.value)
         value = item.value.concrete() if isinstance(item.value, Tracer) else item.value
         mask = np.asarray(value)
         if mask.ndim == 0:
@@ -73,11 +68,7 @@ def gather_plan(items, shape, wrap):
     """Plan a gather for an index whose masks have been expanded."""
     for position, item in enumerate(items):
         if item.kind == SLICE and not fits(item, shape, True, wrap):
-            raise IndexError(
-                f"Slice entries must be static integers. Got {item.value} at position {position}.\n"
-                "Where a slice begins may be traced with lax.dynamic_slice(x, start, size) and "
-                "x.at, but its size must be known."
-            )
+            raise messages.concrete_slice(item.value, position)
     items = [
         item._replace(value=asarray(item.value)) if isinstance(item.value, Sequence) else item
         for item in items

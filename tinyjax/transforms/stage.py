@@ -11,6 +11,7 @@ def stage(f, avals, name="a function", arg_names=(), hoist=False):
     hoist also Arrays (which otherwise stay inside, as consts).
     """
     trace = StageTrace(name)
+    trace.function = f
     names = list(arg_names) or [None] * len(avals)
     with active(trace, final=True):
         outs = f(*[trace.new_input(a, n) for a, n in zip(avals, names, strict=True)])
