@@ -37,7 +37,7 @@ LAYERS = [
         *("ops", "flatten_util", "test_util", "custom_derivatives", "custom_batching"),
         "explaining/",
         *("callbacks", "debug", "debugger", "ad_checkpoint", "stages", "runtime", "foreign_flags"),
-        *("typing", "version", "mpi", "extend/", "experimental/", "purity/"),
+        *("typing", "version", "mpi", "extend/", "experimental/", "nans/", "purity/"),
         *("example_libraries/", "viz/"),
     ],  # L5: the surface
     ["__init__"],

@@ -112,6 +112,7 @@ with _lazy_imports(globals()):
     )
     from tinyjax.jacobians import hessian, jacfwd, jacobian, jacrev
     from tinyjax.mapping import vmap
+    from tinyjax.nans.explain import explain_nan
     from tinyjax.placement import Shard
     from tinyjax.purity import check_pure
     from tinyjax.putting import device_put
@@ -136,6 +137,7 @@ with _lazy_imports(globals()):
 # Files that give classes of lower floors what only they can define.
 import tinyjax.extend.core as _extend  # noqa: F401
 import tinyjax.foreign_flags as _flags  # noqa: F401
+import tinyjax.nans.hook as _nans  # noqa: F401
 import tinyjax.numpy.array_methods as _methods  # noqa: F401
 import tinyjax.placement as _placement  # noqa: F401
 import tinyjax.printer as _printer  # noqa: F401

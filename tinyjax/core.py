@@ -9,13 +9,10 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-import numpy as np
-
 from tinyjax import messages
 from tinyjax.array import Array, lift
 from tinyjax.avals import Value
 from tinyjax.config import current_flags
-from tinyjax.dtypes import issubdtype
 from tinyjax.quiet import restore, silence
 from tinyjax.source import here, replays
 
@@ -210,9 +207,12 @@ class active:
 
 
 class EvalTrace(Trace):
-    """The bottom: computes with NumPy. `run_large` compiles an operation (transforms/eager.py)."""
+    """The bottom: computes with NumPy. `run_large` compiles an operation (transforms/eager.py),
+    `look_at` raises for what debug_nans and debug_infs look for (nans/flagged.py)."""
 
     run_large: Callable[..., Any]
+    look_at: Callable[..., Any]
+    run_again: Callable[..., Any]
     watch: Callable[..., Any]  # what debug_key_reuse looks at (transforms/key_reuse.py)
     watched_high: Callable[..., Any]
 
@@ -237,7 +237,7 @@ class EvalTrace(Trace):
         outs = [Array(o, weak) for o in out] if prim.multi else Array(out, weak)
         flags = current_flags()
         if flags.debug_nans or flags.debug_infs:
-            check_floats(prim, outs if prim.multi else [outs])
+            check_floats(prim, outs if prim.multi else [outs], args, params)
         if flags.debug_key_reuse:
             self.watch(prim, args, params, outs if prim.multi else [outs])
         return outs
@@ -251,7 +251,7 @@ class EvalTrace(Trace):
             check_runnable(jaxpr)
         with active(self):
             outs = (prim.eager or prim.impl)(*args, **params)
-        check_floats(prim, outs)
+        check_floats(prim, outs, args, params)
         return outs
 
     def check(self, x):
@@ -261,13 +261,11 @@ class EvalTrace(Trace):
         return x
 
 
-def check_floats(name, arrays):
+def check_floats(name, arrays, args=(), params=None):
     """Raise FloatingPointError for what the flags debug_nans and debug_infs look for."""
     flags = current_flags()
-    for word, wanted in (("nan", flags.debug_nans), ("inf", flags.debug_infs)):
-        for x in arrays if wanted else ():
-            if issubdtype(x.dtype, np.inexact) and getattr(np, f"is{word}")(x.npy).any():
-                raise FloatingPointError(f"invalid value ({word}) encountered in {name}")
+    if flags.debug_nans or flags.debug_infs:
+        EvalTrace.look_at(name, arrays, args, params)
 
 
 EVAL = EvalTrace()

@@ -23,7 +23,7 @@ def run_large(prim, args, params):
     outs = program_of(prim, tuple([a.aval for a in args]), tuple(params.items()))(args)
     flags = current_flags()
     if flags.debug_nans or flags.debug_infs:
-        check_floats(prim, outs)
+        check_floats(prim, outs, args, params)
     return outs if prim.multi else outs[0]
 
 

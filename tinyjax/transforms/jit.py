@@ -83,7 +83,7 @@ def run_compiled(executable, args):
                 "Invalid nan value encountered in the output of a jax.jit function. Calling the "
                 "de-optimized version."
             )
-            run(executable.jaxpr, *args)
+            EVAL.run_again(executable.jaxpr, args)
             raise
     return outs
 

@@ -140,7 +140,7 @@ class Mapping:
                 EVAL.check(x)
             run = executor(jaxpr, tuple(params.items())).run
             outs = run(leaves)
-            check_floats(f"pmap({self.name})", outs)
+            check_floats(f"pmap({self.name})", outs, leaves, {"jaxpr": jaxpr, **params})
             if key is not None:
                 self.plain[key] = traced, run
         else:

@@ -1,6 +1,7 @@
 """Functions of this package that stand as one equation, `jit[name=...]`, in a jaxpr."""
 
 import functools
+import sys
 
 from tinyjax.core import EVAL, StageTrace, current_trace
 from tinyjax.tracebacks import shorten
@@ -25,11 +26,24 @@ def subprogram(fun=None, *, static_argnames=()):
     def wrapper(*args, **kwargs):
         try:
             return (jitted if in_program() else eager)(*args, **kwargs)
+        except FloatingPointError as error:
+            if in_program() or is_inside(wrapper.__code__):
+                shorten(error)
+                raise
         except Exception as error:
             shorten(error)
             raise
+        return jitted(*args, **kwargs)  # debug_nans: only the result counts, as in JAX
 
     return wrapper
+
+
+def is_inside(code):
+    """Whether the caller of this function, which has this code, runs inside of another such one."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame is not None
 
 
 def in_program():
