@@ -376,6 +376,41 @@ def test_every_equation_of_the_users_has_the_users_line():
     assert backward == [lines[2], lines[2], lines[1], lines[1]]
 
 
+def first_caller(x):
+    return jnp.where(x > 0, x, 0.0)
+
+
+def second_caller(x):
+    y = jnp.where(x > 1, x, 0.0)
+    return jnp.sum(jnp.where(y > 3, y, 0.0))
+
+
+def test_what_a_function_of_the_package_does_comes_from_its_call():
+    tinyjax.make_jaxpr(first_caller)(X)  # the program of jnp.where is kept from here on
+    story = tinyjax.explain(tinyjax.jit(tinyjax.grad(second_caller)))(X)
+    lines = body(second_caller)
+    seen = {line.source.text for stage in story.stages for line in stage.lines if line.source}
+    assert seen == {
+        *lines[1:3],
+        "story = tinyjax.explain(tinyjax.jit(tinyjax.grad(second_caller)))(X)",
+    }
+    whole = [s for s in story.stages if s.program is story.program][0]
+    once = [line for line in whole.lines if "select_n" in line.text and line.source is None]
+    assert len(once) == 2  # forward and backward, written once for two calls: nobody's line
+    passes = next(s for s in story.stages if s.title.endswith("after the passes"))
+    assert {line.source.text for line in passes.lines if line.source} <= set(lines[1:3])
+
+
+def test_a_jitted_function_of_the_users_keeps_its_lines():
+    @tinyjax.jit
+    def clip(x):  # the name of one of the package's
+        return jnp.sin(x)
+
+    story = tinyjax.explain(lambda x: clip(x) + 1)(1.0)
+    [line] = [line for line in story.stages[0].lines if "sin" in line.text]
+    assert line.source.text == "return jnp.sin(x)"
+
+
 def test_text_has_two_columns_and_ditto_marks():
     text = str(tinyjax.explain(tinyjax.grad(loss))(X, X))
     line = body(loss)[1]
@@ -596,6 +631,12 @@ def test_jaxprs_print_with_sources_as_in_jax():
     assert text == oracle.pretty_print(source_info=True)
     assert text.count("test_explain.py:") == 10
     assert "#" not in str(ours)
+
+
+def test_sources_of_jaxprs_are_lines_of_calls():
+    tinyjax.make_jaxpr(first_caller)(X)
+    text = tinyjax.make_jaxpr(lambda x: second_caller(x))(X).pretty_print(source_info=True)
+    assert "(first_caller)" not in text and text.count("(second_caller)") == 5
 
 
 def test_a_source_is_a_place():

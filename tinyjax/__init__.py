@@ -144,6 +144,7 @@ import tinyjax.printer as _printer  # noqa: F401
 import tinyjax.purity.hook as _purity  # noqa: F401
 import tinyjax.runtime as _runtime  # noqa: F401
 import tinyjax.tracebacks as _tracebacks
+import tinyjax.transforms.package_lines as _lines  # noqa: F401
 import tinyjax.tree as _tree  # noqa: F401
 
 _tracebacks.install()

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from tinyjax.core import Jaxpr, Var, all_eqns, inner_jaxprs
 from tinyjax.printer import JaxprPrinter, Names, layout, letters, shared_jaxprs, unused_vars
 from tinyjax.source import Source
+from tinyjax.transforms.package_lines import sources
 
 WIDTH = 62  # of the column of equations, unless one is longer
 
@@ -55,7 +56,8 @@ def program_lines(jaxpr, given=(), taken=()):
     names, notes = StageNames(jaxpr, dict(given), taken), {}
     doc = tuple(JaxprPrinter(names).top(jaxpr))
     text = layout(doc, WIDTH, notes=notes).split("\n")
-    lines = [Line(t, notes[k].source if k in notes else None) for k, t in enumerate(text)]
+    known = sources(jaxpr)
+    lines = [Line(t, known.get(id(notes[k])) if k in notes else None) for k, t in enumerate(text)]
     return lines, names
 
 

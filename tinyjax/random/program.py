@@ -6,7 +6,7 @@ import math
 from tinyjax.primitives.large import LARGE
 from tinyjax.transforms.jit import jit
 from tinyjax.transforms.replay import recorded
-from tinyjax.transforms.subprogram import in_program
+from tinyjax.transforms.subprogram import NAMES, in_program
 
 
 def program(*static):
@@ -18,6 +18,7 @@ def program(*static):
 
     def decorate(fun):
         jitted, eager = jit(fun, static_argnames=static), recorded(fun)
+        NAMES.add(fun.__name__)
 
         @functools.wraps(fun)
         def wrapper(*args, **kwargs):
