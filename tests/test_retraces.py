@@ -113,6 +113,9 @@ def test_the_nearest_entry_is_named(said):
     f(one, one, one), f(three, three, one), f(three, three, three)
     text = last(said, "Entry 2", "z: float32[] -> float32[3]")
     assert "  x:" not in text and "  y:" not in text
+    g = tinyjax.jit(lambda x: x)
+    g(jnp.ones(3)), g(jnp.ones(3, int)), g(jnp.ones(4))
+    last(said, "Entry 1", "x: float32[3] -> float32[4]")  # of a type that differs less
 
 
 def test_many_differences_are_few_lines(said):
@@ -318,6 +321,24 @@ def test_different_functions_are_no_reason(said):
         tinyjax.jit(tinyjax.grad(f))(1.0)
     for x in (1.0, jnp.ones(2)):  # nor is a type that was not there
         tinyjax.jit(lambda y: y + 1)(x)
+    assert said() == []
+
+
+def test_functions_that_live_side_by_side_are_meant_to(said):
+    def layer(n):
+        return tinyjax.jit(lambda x: x * n)
+
+    layers = [layer(n) for n in (1.0, 2.0, 3.0)]
+    for f in layers:
+        f(1.0)
+
+    class Model:
+        def step(self, x):
+            return x
+
+    models = Model(), Model()
+    steps = [tinyjax.jit(m.step) for m in models]
+    steps[0](1.0), steps[1](1.0)
     assert said() == []
 
 

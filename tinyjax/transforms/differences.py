@@ -18,6 +18,12 @@ class Difference(NamedTuple):
 
     what: str
     fix: str
+    size: int = 1  # how many things are not the same: shape, dtype, weak type
+
+
+def distance(found):
+    """How far two calls are apart."""
+    return sum([d.size for d in found])
 
 
 def differences(fun, names, key, old):
@@ -51,7 +57,11 @@ def of_leaves(fun, names, key, old):
     """What differs between the arrays of two calls."""
     now, was = leaf_types(names, key), leaf_types(old.names, old.key)
     found = [
-        Difference(f"{name}: {show(was[name])} -> {show(kind)}", leaf_fix(name, kind, was[name]))
+        Difference(
+            f"{name}: {show(was[name])} -> {show(kind)}",
+            leaf_fix(name, kind, was[name]),
+            sum([a != b for a, b in zip(kind, was[name])]),
+        )
         for name, kind in now.items()
         if name in was and kind != was[name]
     ]

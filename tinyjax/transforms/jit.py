@@ -222,7 +222,7 @@ class JitFunction:
             hit.hits += 1
             return hit, leaves
         if current_flags().explain_retraces:
-            log_miss(self.cache, self.fun, arg_names(fun, args, kwargs), key)
+            log_miss(self, self.cache, arg_names(fun, args, kwargs), key)
         traced = trace_to_jaxpr(fun, args, kwargs, leaves, in_tree, self.name)
         self.cache.add(key, traced, traced, self.fun)
         return traced, leaves

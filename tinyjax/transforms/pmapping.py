@@ -164,7 +164,7 @@ class Mapping:
         found = self.traces.get(key)
         if found is None:
             if current_flags().explain_retraces:
-                log_miss(self.traces, self.fun, arg_names(fun, dynamic, kwargs), key)
+                log_miss(self, self.traces, arg_names(fun, dynamic, kwargs), key)
             found = self.trace(fun, args, dynamic, kwargs, leaves, in_tree)
             self.traces.add(key, found[0], found, self.fun)
         return *found, leaves

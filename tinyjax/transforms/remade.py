@@ -5,6 +5,7 @@ their code, is only words: nothing here keeps a closure alive.
 """
 
 import inspect
+import weakref
 from collections import deque
 from typing import Any, NamedTuple
 
@@ -19,8 +20,9 @@ _first: dict = {}  # the code of a function -> the first traces of functions tha
 
 
 class First(NamedTuple):
-    """The first trace of a function object: nothing that keeps its closure alive."""
+    """The first trace of a jitted function: nothing that keeps it or its closure alive."""
 
+    jitted: weakref.ref
     key: Any
     around: dict  # what it captured, in words
     place: Source | None
@@ -65,8 +67,12 @@ def surroundings(fun):
     return found
 
 
-def made_anew(fun, key):
-    """The message of a function object that is new, though its code is not; None if it is."""
+def made_anew(jitted, key):
+    """The message of a jitted function that is new, though its code is not; None if it is.
+
+    The one before must be gone: functions that live side by side are meant to.
+    """
+    fun = jitted.fun
     chain = layers(fun)
     codes = [code_of(layer) for layer in chain]
     root = codes[-1]
@@ -78,8 +84,10 @@ def made_anew(fun, key):
     ident = tuple(ident)
     around = {k: brief(v) for k, v in surroundings(fun).items() if not inspect.ismodule(v)}
     seen = _first.setdefault(ident, deque(maxlen=8))
-    earlier = next((x for x in reversed(seen) if same(x.key, key)), None)
-    seen.append(First(key, around, here(), earlier.times + 1 if earlier else 1))
+    earlier = next((x for x in reversed(seen) if x.jitted() is None and same(x.key, key)), None)
+    seen.append(
+        First(weakref.ref(jitted), key, around, here(), earlier.times + 1 if earlier else 1)
+    )
     if earlier is None:
         return None
     changed = [k for k in around if earlier.around.get(k, around[k]) != around[k]]

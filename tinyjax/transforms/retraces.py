@@ -18,6 +18,7 @@ from tinyjax.transforms.differences import (
     SHOWN,
     brief,
     differences,
+    distance,
     leaf_types,
     listed,
     show,
@@ -92,7 +93,7 @@ def explain(cache, fun, names, key, place=None, before=None):
         return None
     found, near = min(
         [(differences(fun, names, key, old), old) for old in reversed(earlier)],
-        key=lambda pair: len(pair[0]) or 99 * (pair[1].traced is not None),
+        key=lambda pair: distance(pair[0]) or 99 * (pair[1].traced is not None),
     )
     code = code_of(layers(fun)[-1])
     defined = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
@@ -107,11 +108,12 @@ def explain(cache, fun, names, key, place=None, before=None):
     return "\n".join([*lines, *fixes[:SHOWN]])
 
 
-def log_miss(cache, fun, names, key):
-    """Log why a call is traced, unless it is the first one."""
+def log_miss(jitted, cache, names, key):
+    """Log why a call of a jitted function is traced, unless it is the first one."""
+    fun = jitted.fun
     if is_own_code(code_of(layers(fun)[-1]) or log_miss.__code__) and called_from_within():
         return  # a part of this package that is jitted: not the user's business
-    why = explain(cache, fun, names, key) if cache.log else made_anew(fun, key)
+    why = explain(cache, fun, names, key) if cache.log else made_anew(jitted, key)
     if why:
         LOG.warning(why)
 
