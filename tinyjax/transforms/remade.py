@@ -78,7 +78,7 @@ def made_anew(jitted, key):
     root = codes[-1]
     if root is None:
         return None
-    ident = [(c.co_filename, c.co_linetable, c) for c in codes if c]  # file, columns, text
+    ident = [c and (c.co_filename, c.co_linetable, c) for c in codes]  # file, columns, text
     if is_own_code(root):
         ident.append(id(chain[-1]))  # jnp.sin and jnp.cos have the same code, and live on
     ident = tuple(ident)
