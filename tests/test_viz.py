@@ -319,6 +319,16 @@ def test_the_graph_shows_programs_inside():
     assert "wave 4 equations inside" in [text for text, _, _ in texts(flat)]
 
 
+def test_programs_of_one_equation_have_names():
+    loop = lambda x: lax.while_loop(lambda c: c < 10, lambda c: c * 2, x)
+    picture = viz.jaxpr_graph(loop, 1.0)
+    rows = {text: box.y1 for text, box, _ in texts(picture)}  # upwards
+    less, times = [next(y for text, y in rows.items() if f" {p} " in text) for p in ("lt", "mul")]
+    assert rows["cond"] > less > rows["body"] > times
+    labels = [text for text, _, _ in texts(viz.jaxpr_graph(branches, 1.0))]
+    assert "branch 0" in labels and "branch 1" in labels
+
+
 def test_the_graph_of_a_jaxpr_is_that_of_its_function():
     one, other = viz.jaxpr_graph(wave, 1.0), viz.jaxpr_graph(jax.make_jaxpr(wave)(1.0))
     assert one.facts == other.facts and one.alt == other.alt
@@ -498,6 +508,16 @@ def test_vmap_shows_what_a_call_sees():
     whole = jax.vmap(f, (None, 1), 2)(jnp.ones(3), jnp.ones((4, 5))).shape
     assert facts["outputs"] == [((2, 3), 2, whole)] and whole == (2, 3, 5)
     assert "x of shape (4, 5) is mapped along axis 1, each call sees shape (4,)" in picture.alt
+
+
+def test_arrays_stay_in_their_columns():
+    from tinyjax.viz.stacks import COLUMN, MARGIN
+
+    picture = viz.vmap_axes(lambda x: x, 2, jnp.ones((30, 40, 50)), out_axes=1)
+    cells = [p.get_xy() for p in picture.axes[0].patches if len(getattr(p, "_path", ())) == 5]
+    for corners in cells:
+        left, right = corners[:, 0].min() - MARGIN, corners[:, 0].max() - MARGIN
+        assert right <= (left // COLUMN + 1) * COLUMN - 20, "runs into the next column"
 
 
 # ---- tapes --------------------------------------------------------------------------------------

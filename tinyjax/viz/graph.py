@@ -9,6 +9,7 @@ from tinyjax.viz.layers import Box, Layout
 MARGIN = 12
 PAD = 10  # inside of boxes that hold programs
 TITLE = 24  # height of their titles
+LABEL = 22  # height of the names of several programs in one box
 LONGEST = 26  # characters of an equation with its parameters; longer ones go without
 MOST = 240  # pixels: the width of an equation
 
@@ -116,6 +117,17 @@ def plain(value):
     return isinstance(value, (int, str)) and not isinstance(value, bool)
 
 
+def program_names(eqn):
+    """What the programs of an equation are, if there are several."""
+    found = {}
+    for key, value in eqn.params.items():
+        for k, program in enumerate(value if isinstance(value, tuple) else (value,)):
+            if isinstance(program, Jaxpr):
+                name = f"branch {k}" if key == "branches" else key.removesuffix("_jaxpr")
+                found.setdefault(program, name)
+    return [found[program] for program in shown_jaxprs(eqn)]
+
+
 # ---- the graph ----------------------------------------------------------------------------------
 
 
@@ -181,18 +193,23 @@ class Graph:
         for graph in graphs:
             self.equations += graph.equations
             self.edges += graph.edges
+        labels = program_names(eqn) if len(graphs) > 1 else [""] * len(graphs)
         wide = min(self.canvas.measure(title, mono=True) + 4, room - 2 * PAD)
         wide = max([wide, *(g.width for g in graphs)])
-        high = TITLE + sum(g.height for g in graphs) + PAD * (2 * len(graphs) - 1)
+        high = TITLE + PAD * len(graphs)
+        high += sum(g.height + LABEL * bool(text) for g, text in zip(graphs, labels))
         box = Box(wide + 2 * PAD, high)
 
         def draw(x, y):
             self.canvas.frame(x, y, box.width, box.height, "green", round=6)
             self.canvas.text(x + PAD, y + 14, title, INK, SIZE, mono=True, room=box.width - 2 * PAD)
             y += TITLE
-            for graph in graphs:
-                graph.draw(x + (box.width - graph.width) / 2, y + PAD / 2, SOFT)
-                y += graph.height + 2 * PAD
+            for graph, text in zip(graphs, labels):
+                if text:
+                    self.canvas.text(x + PAD, y + 8, text, SOFT, SMALL)
+                    y += LABEL
+                graph.draw(x + (box.width - graph.width) / 2, y + 4, SOFT)
+                y += graph.height + PAD
 
         box.draw = draw
         return box

@@ -64,9 +64,8 @@ class KeyNote:
 class KeyWatch(Trace):
     """The trace. keys: words -> KeyNote, in the order in which they were seen."""
 
-    parent = EVAL
-
     def __init__(self):
+        self.parent = EVAL
         self.keys, self.roots, self.calls, self.programs = {}, [], {}, []
         self.numbers = itertools.count()
 

@@ -8,10 +8,8 @@ from tinyjax.tree_util import tree_leaves, tree_structure
 from tinyjax.viz.canvas import INK, SMALL, WIDTH, Canvas, called, count
 
 CELL = 18  # pixels
-MOST = 7  # cells of an axis that are drawn
-SHIFT = CELL  # how far the sheets of a stack stand apart
 LABEL = 34  # the height of the text above an array
-CYCLE = ("orange", "blue", "green", "purple", "yellow", "red")  # of the elements, in turn
+CYCLE = ("orange", "blue", "green", "purple", "yellow")  # of the elements, in turn
 MARGIN = 12
 COLUMN = 215  # of arguments, calls, results
 
@@ -144,43 +142,40 @@ def draw_array(canvas, x, y, name, shape, axis, note, color="grey"):
     y += LABEL if note else LABEL - 12
     if len(shape) > 3:
         return y
-    sheets, rows, columns = [shown(n) for n in (1,) * (3 - len(shape)) + tuple(shape)]
-    depth = (len(sheets) - 1) * SHIFT
+    sizes = (1,) * (3 - len(shape)) + tuple(shape)
+    mapped = None if axis is None else axis + 3 - len(shape)
+    sheets, rows, columns = map(shown, sizes, (4, 5, 5) if len(shape) == 3 else (7, 7, 7))
+    top = y + (len(sheets) - 1) * CELL
     for s in reversed(range(len(sheets))):
         for r in range(len(rows)):
             for c in range(len(columns)):
                 if s and r and c < len(columns) - 1:
                     continue  # behind the sheet in front
                 place = (sheets[s], rows[r], columns[c])
-                index = place[3 - len(shape) + axis] if axis is not None else None
-                front = [
-                    k for d, k in enumerate((s, r, c)) if axis is None or d != 3 - len(shape) + axis
-                ]
-                corner = axis is not None and number_here(front, len(columns), axis, len(shape))
-                left, top = x + c * CELL + s * SHIFT, y + depth + r * CELL - s * SHIFT
-                cell(canvas, left, top, color, index, None in place, corner)
-    return y + depth + len(rows) * CELL
+                # one cell of each sheet, row or column says which it is; of a sheet in a stack,
+                # the corner that can be seen
+                seen = {
+                    0: (r, c) == (0, len(columns) - 1),
+                    1: (s, c) == (0, 0),
+                    2: (s, r) == (0, 0),
+                }
+                marks = [d for d in range(3) if seen[d] and (place[d] is None or d == mapped)]
+                index = None if mapped is None else place[mapped]
+                left = x + (c + s) * CELL, top + (r - s) * CELL
+                cell(canvas, *left, color, index, None in place, bool(marks))
+    return top + len(rows) * CELL
 
 
-def number_here(others, columns, axis, rank):
-    """Whether a cell carries the number of its element: one cell of each does."""
-    if rank == 3 and axis == 0:
-        return others == [0, columns - 1]  # the corner that sheets in front leave to be seen
-    return not any(others)
-
-
-def shown(n):
+def shown(n, most):
     """The indices of an axis that are drawn; None stands for those that are left out."""
-    return list(range(n)) if n <= MOST else [*range(MOST - 2), None, n - 1]
+    return list(range(n)) if n <= most else [*range(most - 2), None, n - 1]
 
 
-def cell(canvas, x, y, color, index, left_out, numbered):
-    """One element of an array."""
+def cell(canvas, x, y, color, index, left_out, marked):
+    """One element of an array. index: along the mapped axis, if there is one."""
     if index is not None:
         color = CYCLE[index % len(CYCLE)]
-    if left_out:
-        color = "grey"
-    canvas.rectangle(x, y, CELL, CELL, color)
-    text = "…" if left_out else str(index) if numbered and index is not None else ""
-    if text and len(text) < 3:
+    canvas.rectangle(x, y, CELL, CELL, "grey" if left_out else color)
+    text = "…" if left_out else str(index)
+    if marked and len(text) < 3:
         canvas.text(x + CELL / 2, y + CELL / 2, text, INK, SMALL, "center")

@@ -9,41 +9,39 @@ import numpy as np
 
 from tinyjax.api import make_jaxpr
 from tinyjax.array import Array, is_arraylike, lift
-from tinyjax.compiler.passes import Inliner
 from tinyjax.core import EVAL, Jaxpr, Literal, StageTrace, Undef, Var, Zero, active, nonzero
+from tinyjax.dtypes import KeyType
 from tinyjax.primitives.identities import copy_p
 from tinyjax.primitives.linear import add_tangents, instantiate
 from tinyjax.transforms.ad import JVPTrace, JVPTracer, is_inexact
 from tinyjax.transforms.flat import arg_names
 from tinyjax.tree_util import tree_leaves
 
+LONGEST = 24  # characters of an array in full
+
 # ---- the program --------------------------------------------------------------------------------
 
 
-class Inlined(Inliner):
-    """The equations of a program and of those under jit."""
-
-    def __init__(self):
-        self.eqns, self.consts = [], {}
-
-    def called(self, eqn, where):
-        return (eqn.params["jaxpr"] if eqn.primitive.name == "jit" else None), where
-
-    def constant(self, var, array):
-        self.consts[var] = array
-        return var
-
-    def equation(self, eqn, invars, where):
-        outvars = [Var(v.aval) for v in eqn.outvars]
-        self.eqns.append(eqn.replace(outvars=outvars))
-        return outvars
-
-
 def inlined(jaxpr):
-    """A program without calls of jit."""
-    flat = Inlined()
-    outs = flat.inline(jaxpr, dict(zip(jaxpr.invars, jaxpr.invars)), None)
-    return Jaxpr(jaxpr.invars, flat.eqns, outs, list(flat.consts), list(flat.consts.values()))
+    """A program without calls of jit: their equations stand in their place."""
+    eqns, consts = [], {}
+
+    def walk(program, args):
+        env = dict(zip(program.invars, args)) | dict(zip(program.constvars, program.constvars))
+        consts.update(zip(program.constvars, program.consts))
+        read = lambda atom: atom if isinstance(atom, Literal) else env[atom]
+        for eqn in program.eqns:
+            ins = list(map(read, eqn.invars))
+            if eqn.primitive.name == "jit":
+                outs = walk(eqn.params["jaxpr"], ins)
+            else:
+                outs = [Var(v.aval) for v in eqn.outvars]  # a program may be called twice
+                eqns.append(eqn.replace(invars=ins, outvars=outs))
+            env.update(zip(eqn.outvars, outs))
+        return list(map(read, program.outvars))
+
+    outs = walk(jaxpr, jaxpr.invars)
+    return Jaxpr(jaxpr.invars, eqns, outs, list(consts), list(consts.values()))
 
 
 class Row:
@@ -230,12 +228,14 @@ def power(eqn):
 
 def number(x):
     """A value in a tape: numbers in full, small arrays too, others by their type."""
-    value = np.asarray(x) if isinstance(x, Array) else None
+    known = isinstance(x, Array) and not isinstance(x.dtype, KeyType)
+    value = np.asarray(x) if known else None
     if value is None or value.dtype.kind not in "biufc" or value.size > 3 or value.ndim > 1:
         return lift(x).aval.str_short(short_dtypes=True)
     if value.ndim == 0:
         return one(value.item())
-    return f"[{', '.join(one(v) for v in value.tolist())}]"
+    text = f"[{', '.join(one(v) for v in value.tolist())}]"
+    return text if len(text) <= LONGEST else lift(x).aval.str_short(short_dtypes=True)
 
 
 def one(x):
