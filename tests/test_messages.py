@@ -440,3 +440,141 @@ def test_index_warnings_come_once_per_place():
         warnings.simplefilter("default")
         f(X)
     assert len(caught) == 1
+
+
+# ---- shapes --------------------------------------------------------------------------------------
+
+A, B, C = jnp.ones((2, 3)), jnp.ones(4), jnp.ones((4, 5), int)
+SHAPES = {
+    "a + b": """
+        a: float32[2, 3]
+        b: float32[   4]
+                      ^ axis -1: 3 and 4""",
+    "a > c": """
+        a: float32[2, 3]
+        c:   int32[4, 5]
+                   ^  ^ axis -2: 2 and 4; axis -1: 3 and 5""",
+    "jnp.maximum(a, b)": """
+        a: float32[2, 3]
+        b: float32[   4]
+                      ^ axis -1: 3 and 4""",
+    "lax.add(a, jnp.ones((2, 2)))": """
+        a:                float32[2, 3]
+        jnp.ones((2, 2)): float32[2, 2]
+                                     ^ axis -1: 3 and 2""",
+    "jnp.where(a > 0, a, b)": """
+        a > 0:    bool[2, 3]
+        a:     float32[2, 3]
+        b:     float32[   4]
+                          ^ axis -1: 3 and 4""",
+    "lax.select(a > 0, a, a.T)": """
+        on_false: float32[3, 2]
+        on_true:  float32[2, 3]
+                          ^  ^ axis 0: 3 and 2; axis 1: 2 and 3""",
+    "a @ c": """
+        a: float32[2, 3]
+                      ^ summed: 3
+        c: int32[4, 5]
+                 ^ summed: 4""",
+    "jnp.dot(a, b)": """
+        a: float32[2, 3]
+                      ^ summed: 3
+        b: float32[4]
+                   ^ summed: 4""",
+    "jnp.einsum('ij,jk->ik', a, c)": """
+        a: float32[2, 3]
+                      ^ j = 3 in 'ij'
+        c: int32[4, 5]
+                 ^ j = 4 in 'jk'""",
+    "jnp.concatenate([a, c])": """
+        a: float32[2, 3]
+        c:   int32[4, 5]
+                      ^ axis 1: 3 and 5""",
+    "jnp.concatenate([a, b])": """
+        a: float32[2, 3]
+        b: float32[   4]""",
+    "jnp.stack([a, c])": """
+        a: float32[2, 3]
+        c:   int32[4, 5]
+                   ^  ^ axis 0: 2 and 4; axis 1: 3 and 5""",
+    "jnp.concatenate([a] * 9 + [c])": """
+        operand 0: float32[2, 3]
+        operand 1: float32[2, 3]
+        operand 9: float32[4, 5]
+                              ^ axis 1: 3 and 5""",
+    "jnp.broadcast_to(b, (2, 3))": """
+        b:      float32[   4]
+        wanted:        [2, 3]
+                           ^ axis -1: 4 does not stretch to 3""",
+    "a.at[0].set(b)": """
+        b:    float32[4]
+        a[0]:        [3]
+                      ^ axis -1: 4 does not stretch to 3""",
+    "a.reshape(4, 2)": """
+        4 * 2 = 8, not 6
+        reshape(-1, 2) gives shape (3, 2)""",
+    "lax.reshape(a, (3, 3))": """
+        3 * 3 = 9, not 6
+        reshape(-1, 3) gives shape (2, 3)
+        reshape(3, -1) gives shape (3, 2)""",
+    "jax.vmap(lambda p, q: p + q['w'])(a, {'w': b})": """
+      * p       float32[2,3]  axis 0 has size 2
+      * q['w']  float32[4]    axis 0 has size 4""",
+    "lax.scan(lambda s, x: (s, x), 0, {'u': a, 'v': b})": """
+      * xs['u']  float32[2,3]  axis 0 has size 2
+      * xs['v']  float32[4]    axis 0 has size 4""",
+}
+
+
+def shape_error(text, how=lambda f: f):
+    """The message of an expression in a, b and c."""
+    return str(error_of(how(define(f"f = lambda a, b, c: {text}")), A, B, C))
+
+
+@pytest.mark.parametrize("text", SHAPES)
+def test_shapes_stand_one_under_the_other(text):
+    """Eager and under jit; JAX's line first, the place afterwards."""
+    wanted = textwrap.indent(textwrap.dedent(SHAPES[text].strip("\n")), "    ")
+    wanted = wanted.replace("      * ", "  * ").replace("    * ", "  * ")
+    for how in (lambda f: f, jax.jit):
+        message = shape_error(text, how)
+        assert wanted in message
+        assert message.index(wanted) > 0
+        assert len(message.splitlines()) <= 8
+
+
+def test_products_propose_a_transposition():
+    """Where it fits."""
+    assert "Write a @ a.T if that is meant." in shape_error("a @ a")
+    assert "Write a.T @ d if" in str(
+        error_of(define("f = lambda a, d: a @ d"), A, jnp.ones((2, 5)))
+    )
+    assert "if that is meant" not in shape_error("a @ c")
+
+
+def test_leading_axes_propose_a_new_axis():
+    """x * v where v belongs to the rows."""
+    v = jnp.ones(2)
+    text = str(error_of(define("f = lambda a, v: a * v"), A, v))
+    assert "If its axes are the first ones: v[..., None]" in text
+    define("f = lambda a, v: a * v[..., None]")(A, v)
+
+
+def test_reshape_proposals_run():
+    """They give the shapes that they say."""
+    assert A.reshape(-1, 2).shape == (3, 2)
+    assert "gives shape" not in shape_error("a.reshape(4, -1)")
+
+
+def test_shapes_without_source():
+    """Operands are then called by their places."""
+    scope = dict(NAMES)
+    exec("def f(a, b): return a + b", scope)
+    text = str(error_of(scope["f"], A, B))
+    assert "    first operand:  float32[2, 3]\n    second operand: float32[   4]\n" in text
+
+
+def test_names_are_not_those_of_other_arrays():
+    """A variable whose shape is not that of the operand is none."""
+    text = str(error_of(define("f = lambda m, p: jnp.linalg.solve(m, p)"), jnp.eye(3), A))
+    assert "    m:" not in text

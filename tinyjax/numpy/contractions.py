@@ -5,7 +5,7 @@ import string
 
 import numpy as np
 
-from tinyjax import dtypes, lax
+from tinyjax import dtypes, lax, shape_messages
 from tinyjax.numpy.checks import check_out, check_sequence
 from tinyjax.primitives.linear import convert
 from tinyjax.transforms.replay import recorded
@@ -86,10 +86,11 @@ def sizes_of(terms, arrays):
         for letter, n in zip(term, x.shape):
             known = sizes.get(letter, 1)
             if known != 1 and n not in (1, known):
-                raise ValueError(
+                first = (
                     f"Size of label '{letter}' for operand {terms.index(term)} ({known}) does "
                     f"not match previous terms ({n})."
                 )
+                raise ValueError(shape_messages.labels(first, letter, terms, arrays))
             sizes[letter] = max(known, n)
     return sizes
 

@@ -9,6 +9,7 @@ from tinyjax.array import Array, lift
 from tinyjax.config import current_flags
 from tinyjax.numpy.checks import check_arraylike
 from tinyjax.primitives.arithmetic import alike
+from tinyjax.primitives.broadcasting import common_shape
 from tinyjax.primitives.linear import convert
 from tinyjax.source import warn
 from tinyjax.tracebacks import shorten
@@ -56,7 +57,7 @@ def promote_shapes(fun_name, *args):
         return [lift(a) for a in args]
     shapes = [np.shape(a) for a in args]
     _check_rank_promotion(fun_name, shapes)
-    rank = len(lax.broadcast_shapes(*shapes))
+    rank = len(common_shape(shapes, args))
     return [lax.broadcast_to_rank(a, rank) for a in args]
 
 
@@ -219,5 +220,5 @@ def broadcast_together(*args):
     shapes = [a.shape for a in args]
     if len(set(shapes)) <= 1:
         return list(args)
-    shape = lax.broadcast_shapes(*shapes)
+    shape = common_shape(shapes, args)
     return [to_shape(a, shape) for a in args]

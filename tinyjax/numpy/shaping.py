@@ -5,7 +5,7 @@ import operator
 
 import numpy as np
 
-from tinyjax import lax
+from tinyjax import lax, shape_messages
 from tinyjax.array import lift
 from tinyjax.numpy.checks import (
     check_arraylike,
@@ -101,17 +101,19 @@ def new_shape(a, shape):
         i = unknown[0]
         others = math.prod(new[:i] + new[i + 1 :])
         if others == 0 or a.size % others:
-            raise TypeError(
+            first = (
                 f"cannot reshape array of shape {a.shape} (size {a.size}) into shape {shape} "
                 f"because the product of specified axis sizes ({others}) does not evenly divide "
                 f"{a.size}"
             )
+            raise TypeError(shape_messages.reshaping(first, a.size, new))
         return (*new[:i], a.size // others, *new[i + 1 :])
     if math.prod(new) != a.size:
-        raise TypeError(
+        first = (
             f"cannot reshape array of shape {a.shape} (size {a.size}) into shape {shape} (size "
             f"{math.prod(new)})"
         )
+        raise TypeError(shape_messages.reshaping(first, a.size, new))
     return new
 
 

@@ -2,6 +2,7 @@
 
 import enum
 
+from tinyjax import shape_messages
 from tinyjax.array import lift
 from tinyjax.primitives.linear import broadcast_in_dim, canonicalize_shape
 
@@ -21,15 +22,19 @@ def broadcast_shapes(*shapes):
     >>> broadcast_shapes((3, 1), (4,))
     (3, 4)
     """
+    return common_shape(shapes)
+
+
+def common_shape(shapes, values=()):
+    """broadcast_shapes; values: what has these shapes, for the message."""
     rank = max(map(len, shapes), default=0)
     padded = [(1,) * (rank - len(s)) + tuple(s) for s in shapes]
     out = []
     for sizes in zip(*padded):
         others = {n for n in sizes if n != 1}
         if len(others) > 1:
-            raise ValueError(
-                f"Incompatible shapes for broadcasting: shapes={[tuple(s) for s in shapes]}"
-            )
+            first = f"Incompatible shapes for broadcasting: shapes={[tuple(s) for s in shapes]}"
+            raise ValueError(shape_messages.broadcasting(first, shapes, values))
         out.append(others.pop() if others else 1)
     return tuple(out)
 
@@ -48,8 +53,9 @@ def broadcast_to(arr, shape):
             f"Cannot broadcast to shape with fewer dimensions: arr_shape={x.shape} shape={shape}"
         )
     if any(a not in (1, b) for a, b in zip(x.shape, shape[lead:])):
-        raise ValueError(
+        first = (
             f"Incompatible shapes for broadcasting: an array of shape {x.shape} does not fit the "
             f"requested shape {shape}."
         )
+        raise ValueError(shape_messages.to_target(first, x.shape, x.dtype, shape))
     return broadcast_in_dim(x, shape, tuple(range(lead, len(shape))))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinyjax import dtypes
+from tinyjax import dtypes, shape_messages
 from tinyjax.array import lift
 from tinyjax.avals import ShapedArray
 from tinyjax.config import current_flags
@@ -196,10 +196,12 @@ def plan(x_shape, x_dtype, y_shape, y_dtype, dimension_numbers, preferred):
             f"shape, got {batch} and {sizes(y_shape, y_batch)}."
         )
     if inner != sizes(y_shape, y_contract):
-        raise TypeError(
+        first = (
             "dot_general requires contracting dimensions to have the same shape, got "
             f"{inner} and {sizes(y_shape, y_contract)}."
         )
+        shapes, types, axes = (x_shape, y_shape), (x_dtype, y_dtype), (x_contract, y_contract)
+        raise TypeError(shape_messages.contracting(first, shapes, types, axes))
     x_kept = kept(len(x_shape), x_contract, x_batch)
     y_kept = kept(len(y_shape), y_contract, y_batch)
     rows, columns = sizes(x_shape, x_kept), sizes(y_shape, y_kept)

@@ -8,7 +8,7 @@ import operator
 
 import numpy as np
 
-from tinyjax import dtypes
+from tinyjax import dtypes, shape_messages
 from tinyjax.array import Array, lift
 from tinyjax.avals import ShapedArray, Value
 from tinyjax.core import Primitive, Undef, Zero, nonzero
@@ -351,10 +351,11 @@ def reshape(operand, new_sizes, dimensions=None, *, out_sharding=None):
     """
     operand, new_sizes = lift(operand), canonicalize_shape(new_sizes, "new_sizes")
     if int(np.prod(new_sizes, dtype=np.int64)) != operand.size:
-        raise TypeError(
+        first = (
             f"reshape total size must be unchanged, got new_sizes {new_sizes} for shape "
             f"{operand.shape}."
         )
+        raise TypeError(shape_messages.reshaping(first, operand.size, new_sizes))
     if dimensions is not None:
         operand = transpose(operand, dimensions)
     if new_sizes and operand.shape == new_sizes and isinstance(operand, Value):

@@ -4,7 +4,7 @@ from functools import reduce
 
 import numpy as np
 
-from tinyjax import dtypes
+from tinyjax import dtypes, shape_messages
 from tinyjax.avals import ShapedArray
 from tinyjax.core import Primitive, Undef, Zero, nonzero
 from tinyjax.primitives.large import LARGE, large_for
@@ -22,9 +22,12 @@ from tinyjax.primitives.narrow import kind
 # ---- elementwise ------------------------------------------------------------------------------
 
 
-def broadcast_shape(name, *shapes):
-    """The common shape of operands: scalars fit all, axes of size 1 stretch, ranks must agree."""
-    shapes = [s for s in shapes if s]
+def broadcast_shape(name, *shapes, avals=()):
+    """The common shape of operands: scalars fit all, axes of size 1 stretch, ranks must agree.
+
+    avals: the operands' types, for the message.
+    """
+    given, shapes = shapes, [s for s in shapes if s]
     if not shapes:
         return ()
     ranks = {len(s) for s in shapes}
@@ -35,7 +38,8 @@ def broadcast_shape(name, *shapes):
         wide = {n for n in sizes if n != 1}
         if len(wide) > 1:
             text = ", ".join(map(str, shapes))
-            raise TypeError(f"{name} got incompatible shapes for broadcasting: {text}.")
+            text = f"{name} got incompatible shapes for broadcasting: {text}."
+            raise TypeError(shape_messages.broadcasting(text, given, avals))
         out.append(wide.pop() if wide else 1)
     return tuple(out)
 
@@ -60,7 +64,7 @@ class Elementwise(Primitive):
             self.transpose = linear
 
     def type(self, *avals, **params):
-        shape = broadcast_shape(self.name, *[a.shape for a in avals])
+        shape = broadcast_shape(self.name, *[a.shape for a in avals], avals=avals)
         self.check_dtypes([a.dtype for a in avals])
         dtype = avals[-1].dtype
         if self.result_dtype:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tinyjax import dtypes
+from tinyjax import dtypes, shape_messages
 from tinyjax.array import lift
 from tinyjax.avals import ShapedArray
 from tinyjax.core import Primitive, Undef, Zero, nonzero
@@ -39,10 +39,10 @@ class SelectN(Primitive):
     def type(self, which, *cases):
         for c in cases:
             if c.shape != cases[0].shape:
-                raise TypeError(
-                    "select cases must have the same shapes, got "
-                    f"[{', '.join(str(c.shape) for c in cases)}]."
-                )
+                shapes = ", ".join(str(c.shape) for c in cases)
+                names = ["on_false", "on_true"] if len(cases) == 2 else None
+                first = f"select cases must have the same shapes, got [{shapes}]."
+                raise TypeError(shape_messages.joining(first, cases, names=names))
             if c.dtype != cases[0].dtype:
                 names = ", ".join(dtypes.dtype_name(c.dtype) for c in cases)
                 raise TypeError(

@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 
-from tinyjax import dtypes
+from tinyjax import dtypes, shape_messages
 from tinyjax.array import lift
 from tinyjax.avals import ShapedArray, Value
 from tinyjax.core import Primitive, Undef, Zero, nonzero
@@ -292,10 +292,8 @@ class Concatenate(LinearMany):
         if not xs:
             raise TypeError("concatenate expects at least one operand, got 0.")
         if len({len(x.shape) for x in xs}) != 1:
-            raise TypeError(
-                "Cannot concatenate arrays with different numbers of dimensions: got "
-                f"{shapes_text(xs)}."
-            )
+            first = "Cannot concatenate arrays with different numbers of dimensions: got "
+            raise TypeError(shape_messages.joining(f"{first}{shapes_text(xs)}.", xs))
         first = xs[0].shape
         if not 0 <= dimension < len(first):
             raise TypeError(
@@ -304,11 +302,12 @@ class Concatenate(LinearMany):
             )
         rest = {x.shape[:dimension] + x.shape[dimension + 1 :] for x in xs}
         if len(rest) != 1:
-            raise TypeError(
+            text = (
                 "Cannot concatenate arrays with shapes that differ in dimensions other than the "
                 f"one being concatenated: concatenating along dimension {dimension} for shapes "
                 f"{shapes_text(xs)}."
             )
+            raise TypeError(shape_messages.joining(text, xs, dimension))
         check_same_dtypes("concatenate", xs)
         size = sum(x.shape[dimension] for x in xs)
         shape = first[:dimension] + (size,) + first[dimension + 1 :]

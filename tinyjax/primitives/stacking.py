@@ -4,6 +4,7 @@ import operator
 
 import numpy as np
 
+from tinyjax import shape_messages
 from tinyjax.array import lift
 from tinyjax.avals import ShapedArray
 from tinyjax.core import Undef
@@ -37,11 +38,13 @@ class Stack(LinearMany):
         if not xs:
             raise ValueError("stack expects at least one operand, got 0.")
         if len({len(x.shape) for x in xs}) != 1:
-            raise ValueError(
+            first = (
                 f"Cannot stack arrays with different numbers of dimensions: got {shapes_text(xs)}."
             )
+            raise ValueError(shape_messages.joining(first, xs))
         if len({x.shape for x in xs}) != 1:
-            raise ValueError(f"All input arrays must have the same shape. Got {shapes_text(xs)}.")
+            first = f"All input arrays must have the same shape. Got {shapes_text(xs)}."
+            raise ValueError(shape_messages.joining(first, xs))
         check_same_dtypes("stack", xs)
         shape = insert(xs[0].shape, axis, len(xs))
         return ShapedArray(shape, xs[0].dtype, all(x.weak_type for x in xs))

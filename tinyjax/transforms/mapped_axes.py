@@ -1,5 +1,6 @@
 """The mapped axes of a call: what vmap and pmap check before they begin."""
 
+from tinyjax import shape_messages
 from tinyjax.transforms.flat import arg_names
 from tinyjax.tree_util import tree_leaves
 
@@ -63,8 +64,8 @@ def names_of(fun, args, kwargs, vals):
 def size_table(fun, args, kwargs, vals, dims):
     """A line for every mapped argument: its name, mapped axis and shape."""
     rows = [
-        f"  * {name}: axis {d} has size {v.shape[d]} (of shape {v.aval.str_short()})"
+        (name, v.aval.str_short(), d, v.shape[d])
         for name, v, d in zip(names_of(fun, args, kwargs, vals), vals, dims)
         if d is not None
     ]
-    return "\n".join(rows)
+    return "\n".join(shape_messages.sizes(rows))

@@ -8,6 +8,7 @@ import operator
 
 import numpy as np
 
+from tinyjax import shape_messages
 from tinyjax.array import Array, lift
 from tinyjax.config import current_flags
 from tinyjax.core import Literal, Tracer, Undef, Zero, memo, run
@@ -462,7 +463,10 @@ def scan_length(xs, vals, length):
         return length
     if len(sizes) > 1:
         text = ", ".join(str(x.shape[0]) for x in vals)
-        raise ValueError(f"scan got values with different leading axis sizes: {text}.")
+        paths = [keystr(path) for path, _ in tree_flatten_with_path(xs)[0]]
+        rows = [(f"xs{p}", x.aval.str_short(), 0, x.shape[0]) for p, x in zip(paths, vals)]
+        table = "\n".join(shape_messages.sizes(rows))
+        raise ValueError(f"scan got values with different leading axis sizes: {text}.\n{table}")
     if not sizes:
         raise ValueError("scan got no values to scan over and `length` not provided.")
     return sizes.pop()
