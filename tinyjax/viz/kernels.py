@@ -191,8 +191,10 @@ def amount(size):
 
 
 def fusion_diagram(f, *args):
-    """Draw what jit makes of a function: its kernels, the equations that share a loop, and which
-    arrays go through memory.
+    """Draw what jit makes of a function: kernels, equations that share a loop, arrays in memory.
+
+    A result that stays in a register is not written to memory, and one that is only an index is
+    not computed at all.
 
     Args:
       f: a function, jitted or not.

@@ -50,8 +50,9 @@ def jvp_tape(f, primals, tangents):
 
 
 def vjp_tape(f, *primals, cotangent=None):
-    """Draw reverse mode as a table: each equation with its value, read downwards, beside it the
-    linear program and the cotangents, read upwards.
+    """Draw reverse mode as a table: each equation with its value, beside it its cotangent.
+
+    Values are read downwards; the linear program and the cotangents beside them, upwards.
 
     Args:
       f: a function of arrays and pytrees.

@@ -56,8 +56,9 @@ class Ring:
 
 
 def transformation_stack(f, *args):
-    """Draw what a transformed function is made of: boxes in boxes, the outermost transformation
-    outside, with what each takes and returns.
+    """Draw what a transformed function is made of: boxes in boxes, with what each takes and returns.
+
+    The outermost transformation is outside.
 
     Args:
       f: a function that jit, grad, vmap and so on have made, of one another or of your own.
