@@ -4,18 +4,16 @@ import ast
 
 import numpy as np
 
-from tinyjax.errors import ConcretizationTypeError, TracerIntegerConversionError
 from tinyjax.purity.findings import of_calls, of_changes, of_reads, of_sets
-from tinyjax.purity.lines import file_tree, parameters
+from tinyjax.purity.lines import base_name, file_tree, parameters
 from tinyjax.purity.report import Finding, PurityReport
-from tinyjax.purity.rewrites import as_argument, base_name, changed_copy
+from tinyjax.purity.rewrites import as_argument, changed_copy
 from tinyjax.purity.spots import MISSING
 from tinyjax.purity.tracing import trace_watched
 from tinyjax.purity.watching import Watch
 from tinyjax.source import Source
 from tinyjax.transforms.flat import fun_name
-
-_VALUES_NEEDED = (ConcretizationTypeError, TracerIntegerConversionError)
+from tinyjax.tree_util import tree_leaves
 
 
 def check_pure(f, *args, **kwargs):
@@ -62,37 +60,33 @@ def check_pure(f, *args, **kwargs):
 def examine(f, args, kwargs):
     """-> the report on a function, and the first watch."""
     known = ()
-    first, program, error = one_trace(f, args, kwargs, known)
-    if isinstance(error, _VALUES_NEEDED):
-        known = (bool, int)  # a count or a switch, which jit would be told is static
-        first, program, error = one_trace(f, args, kwargs, known)
-    changes = first.surroundings.changes()
-    first.surroundings.restore()
-    second, again, _ = one_trace(f, args, kwargs, known, [c.key for c in changes])
-    second.surroundings.restore()
-    for change in changes:  # the findings are about what the first trace did
-        change.spot.write(change.after)
-    try:
-        findings = [*of_changes(first, second.found), *of_calls(first), *of_sets(first)]
-    finally:
-        for change in reversed(changes):
-            change.spot.write(change.before)
-    findings += [*of_reads(first), *of_numpy_arguments(f, args, kwargs, first, error)]
-    findings = without_doubles(findings)
-    if not findings and error is None and program != again:
-        findings.append(undecided(first, program, again))
-    if error is not None and not findings:
-        raise error
-    return PurityReport(fun_name(f), findings, 2, error), first
+    first = watched_trace(f, args, kwargs, known)
+    if first.error is not None and any(isinstance(x, int) for x in tree_leaves((args, kwargs))):
+        known = (int,)  # a count or a switch (bool is an int), which jit would be told is static
+        retried = watched_trace(f, args, kwargs, known)
+        first = retried if retried.error is None else first
+    second = watched_trace(f, args, kwargs, known, [c.key for c in first.changes])
+    findings = [*of_changes(first, second.found), *of_calls(first), *of_sets(first)]
+    findings += [*of_reads(first), *of_numpy_arguments(args, kwargs, first)]
+    findings = sorted(without_doubles(findings), key=lambda f: (f.file, f.line))
+    if not findings and first.error is not None:
+        raise first.error
+    if not findings and first.program != second.program:
+        findings.append(undecided(first))
+    return PurityReport(fun_name(f), findings, 2, first.error), first
 
 
-def one_trace(f, args, kwargs, known, changing=()):
-    """-> the watch over one trace, the program, and what was raised."""
+def watched_trace(f, args, kwargs, known, changing=()):
+    """-> the watch over one trace, with the program or the error; all that changed is set back."""
     watch = Watch(f, changing)
+    watch.program = watch.error = None
     try:
-        return watch, trace_watched(f, args, kwargs, watch, known), None
+        watch.program = trace_watched(f, args, kwargs, watch, known)
     except Exception as error:
-        return watch, None, error
+        watch.error = error
+    watch.changes = watch.surroundings.changes()
+    watch.surroundings.restore()
+    return watch
 
 
 def without_doubles(findings):
@@ -108,7 +102,7 @@ def without_doubles(findings):
     return kept
 
 
-def undecided(watch, program, again):
+def undecided(watch):
     """The finding for two traces that made two programs, although nothing was seen to change."""
     code = next(iter(watch.roots), None)
     return Finding(
@@ -121,7 +115,7 @@ def undecided(watch, program, again):
     )
 
 
-def of_numpy_arguments(f, args, kwargs, watch, error):
+def of_numpy_arguments(args, kwargs, watch):
     """Findings for NumPy arrays that were handed in and are changed when f runs without jit."""
     found = []
     for code, lines in watch.lines.items():

@@ -8,41 +8,57 @@ import ast
 import types
 
 from tinyjax.purity.code import is_user_module, is_watched, nested, uses
-from tinyjax.purity.lines import definition, file_tree, own_nodes
+from tinyjax.purity.lines import MUTATORS, definition, file_tree, names_in, own_nodes, parsed
 
-_MUTATORS = {"append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault"}
-_MUTATORS |= {"popitem", "add", "discard", "sort", "reverse", "fill"}
 _SETUP = ("__init__", "__new__", "__post_init__", "__setattr__", "__setstate__", "__enter__")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
-def who_binds_global(name, namespace, code):
-    """Who else binds a global variable: 'line 12', 'train()', or None.
+def who_binds_global(name, namespace, code, ran):
+    """Who else binds a global variable: 'line 12 binds it anew', or None.
 
-    code: the function that reads it.
+    code: the function that reads it. ran: the codes that ran, of which it is known what they did.
     """
     for function in functions_of(namespace):
         for inner in nested(function.__code__):
-            if inner is code:
+            if inner in ran:
                 continue
             for use in uses(inner):
                 if use.written and use.scope == "global" and use.names == (name,):
                     return f"{inner.co_name}() binds it anew in line {use.line}"
-    for tree, begin in modules_of(code, namespace):
-        for node, loops in statements(tree):
-            if name in bound(node) and is_later(node, loops, begin, name):
-                return f"line {node.lineno} binds it anew"
+    for where, tree, begin in modules_of(code, namespace):
+        node = bound_later(tree, name, begin)
+        if node is not None:
+            return f"{where}line {node.lineno} binds it anew"
     return None
 
 
-def who_changes(path, namespace, code):
+def bound_later(scope, name, begin):
+    """The statement of a scope that binds a name again after the function was made, or None."""
+    places = {}  # the branches of an if, try or with are one place: only one of them runs
+    for node, around in statements(scope):
+        if name in bound(node):
+            branch = next((n for n in around if isinstance(n, (ast.If, ast.Try))), node)
+            places.setdefault(branch, []).append((node, around))
+    given = isinstance(scope, _FUNCTIONS) and name in parameters_of(scope)
+    last = [pairs[-1] for pairs in places.values()]
+    for i, (node, around) in enumerate(last):
+        loops = any(isinstance(n, (ast.For, ast.While)) for n in (*around, node))
+        again = i > 0 or given or loops or isinstance(node, ast.AugAssign) or begin is None
+        if again and is_later(node, around, begin, name):
+            return node
+    return None
+
+
+def who_changes(path, namespace, code, ran):
     """Who changes what a global name (and attributes behind it) holds, or None."""
-    for tree, begin in modules_of(code, namespace):
-        for node, loops in statements(tree):
-            if path in changed(node) and is_later(node, loops, begin, None):
-                return f"line {node.lineno} changes it"
+    known = [definition(c) for c in ran]
+    for where, tree, begin in modules_of(code, namespace):
+        for node, around in statements(tree):
+            if path in changed(node) and is_later(node, around, begin, None):
+                return f"{where}line {node.lineno} changes it"
         for function in ast.walk(tree):
-            if isinstance(function, _FUNCTIONS) and not is_same(function, code):
+            if isinstance(function, _FUNCTIONS) and function not in known:
                 node = changed_in(function, path)
                 if node is not None:
                     who = getattr(function, "name", "a lambda")
@@ -50,7 +66,7 @@ def who_changes(path, namespace, code):
     return None
 
 
-def who_binds_cell(name, code):
+def who_binds_cell(name, code, ran):
     """Who else binds a variable of an enclosing function, or changes what it holds; or None."""
     tree, me = file_tree(code.co_filename), definition(code)
     if tree is None or me is None:
@@ -61,17 +77,16 @@ def who_binds_cell(name, code):
     owner = next((f for f in reversed(outer) if name in names_of(f)), None)
     if owner is None or isinstance(owner, ast.Lambda):
         return None
-    for node, loops in statements(owner):
-        if name in bound(node) and is_later(node, loops, (me.lineno, me.end_lineno), name):
-            return f"line {node.lineno} binds it anew"
-        if name in changed(node) and is_later(node, loops, (me.lineno, me.end_lineno), None):
+    node = bound_later(owner, name, (me.lineno, me.end_lineno))
+    if node is not None:
+        return f"line {node.lineno} binds it anew"
+    for node, around in statements(owner):
+        if name in changed(node) and is_later(node, around, (me.lineno, me.end_lineno), None):
             return f"line {node.lineno} changes it"
+    known = [definition(c) for c in ran]
     for function in ast.walk(owner):
-        if (
-            function is not me
-            and isinstance(function, ast.FunctionDef)
-            and is_nonlocal(function, name)
-        ):
+        other = isinstance(function, ast.FunctionDef) and function not in known
+        if other and is_nonlocal(function, name):
             return f"{function.name}() binds it anew (nonlocal {name})"
     return None
 
@@ -81,7 +96,7 @@ def is_nonlocal(function, name):
     return any(isinstance(n, ast.Nonlocal) and name in n.names for n in own_nodes(function))
 
 
-def who_sets_attribute(thing, name):
+def who_sets_attribute(thing, name, ran):
     """Which method of an object, beside those that set it up, assigns self.name; or None."""
     for cls in type(thing).__mro__:
         if not is_user_module(cls.__module__):
@@ -89,6 +104,8 @@ def who_sets_attribute(thing, name):
         for method in vars(cls).values():
             method = getattr(method, "__func__", getattr(method, "fun", method))
             if not isinstance(method, types.FunctionType) or method.__name__ in _SETUP:
+                continue
+            if method.__code__ in ran:
                 continue
             for use in uses(method.__code__):
                 if use.written and use.names[:2] == ("self", name):
@@ -115,37 +132,35 @@ def functions_of(namespace):
 
 
 def modules_of(code, namespace):
-    """Pairs (tree, lines of the reading function in it) of a file, or of a notebook's cells."""
+    """Triples (where, tree, lines of the reading function in it) of a file, or of all cells."""
     me = definition(code)
     tree = file_tree(code.co_filename)
     if tree is not None:
-        yield tree, (me.lineno, me.end_lineno) if me else (code.co_firstlineno, code.co_firstlineno)
+        first = code.co_firstlineno
+        yield "", tree, (me.lineno, me.end_lineno) if me else (first, first)
     cells = namespace.get("In")
     if isinstance(cells, list) and "get_ipython" in namespace:
-        for text in dict.fromkeys(cells):
-            try:
-                other = ast.parse(text)
-            except (SyntaxError, TypeError):
-                continue
-            if tree is None or ast.dump(other) != ast.dump(tree):
-                yield other, None
+        for number, text in enumerate(cells):
+            other = parsed(text)
+            if other is not None and (tree is None or ast.dump(other) != ast.dump(tree)):
+                yield f"Cell In[{number}], ", other, None
 
 
 def statements(scope):
-    """Pairs (statement, loops around it) of a scope, without the functions and classes inside."""
+    """Pairs (statement, those around it) of a scope, without the functions and classes inside."""
     todo = [(node, ()) for node in reversed(scope.body)]
     while todo:
-        node, loops = todo.pop()
+        node, around = todo.pop()
         if isinstance(node, ast.stmt):
-            yield node, loops
+            yield node, around
         if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
             continue
-        if isinstance(node, (ast.For, ast.While)):
-            loops = (*loops, node)
-        todo += [(child, loops) for child in reversed(list(ast.iter_child_nodes(node)))]
+        if isinstance(node, ast.stmt):
+            around = (*around, node)
+        todo += [(child, around) for child in reversed(list(ast.iter_child_nodes(node)))]
 
 
-def is_later(node, loops, begin, name):
+def is_later(node, around, begin, name):
     """Whether a statement runs after the function was made.
 
     begin: first and last line of the function; None if it is in another cell of a notebook, where
@@ -154,13 +169,10 @@ def is_later(node, loops, begin, name):
     if begin is None:
         if name is None:
             return True
-        reads = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
         value = getattr(node, "value", None)
-        again = value is not None and name in {
-            n.id for n in ast.walk(value) if isinstance(n, ast.Name)
-        }
-        return again or (isinstance(node, ast.AugAssign) and name in reads)
+        return isinstance(node, ast.AugAssign) or (value is not None and name in names_in(value))
     first, last = begin
+    loops = [n for n in around if isinstance(n, (ast.For, ast.While))]
     if any(loop.lineno <= first <= loop.end_lineno for loop in loops):
         return False  # the loop makes the function anew each time, too
     return node.lineno > last
@@ -201,7 +213,7 @@ def changed(node):
             found.append(ast.unparse(target))
     call = getattr(node, "value", None) if isinstance(node, (ast.Expr, ast.Assign)) else None
     method = getattr(call, "func", None)
-    if isinstance(method, ast.Attribute) and method.attr in _MUTATORS:
+    if isinstance(method, ast.Attribute) and method.attr in MUTATORS:
         found.append(ast.unparse(method.value))
     return found
 
@@ -216,9 +228,7 @@ def changed_in(function, path):
 
 def names_of(function):
     """The names that are local to a function."""
-    a = function.args
-    names = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if p}
-    outside = set()
+    names, outside = parameters_of(function), set()
     for node in own_nodes(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names.add(node.id)
@@ -229,6 +239,7 @@ def names_of(function):
     return names - outside
 
 
-def is_same(function, code):
-    """Whether a syntax tree is that of a code object."""
-    return function is definition(code)
+def parameters_of(function):
+    """The names of the parameters in a syntax tree."""
+    a = function.args
+    return {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if p}

@@ -1,5 +1,6 @@
 """From what was seen to what is said: the findings of a check."""
 
+import ast
 import types
 
 import numpy as np
@@ -8,10 +9,10 @@ from tinyjax.array import Array
 from tinyjax.core import Tracer
 from tinyjax.purity import elsewhere, rewrites
 from tinyjax.purity.code import is_user_class, uses
-from tinyjax.purity.lines import statement
+from tinyjax.purity.lines import MUTATORS, call_on, statement
 from tinyjax.purity.report import Finding
 from tinyjax.purity.sets import loops_over_sets
-from tinyjax.purity.spots import MISSING, AttributeSpot, ClassSpot, RandomSpot
+from tinyjax.purity.spots import MISSING, AttributeSpot, CellSpot, ClassSpot, RandomSpot
 from tinyjax.source import Source
 
 _ONCE = "Under jit this happens once, when the function is traced, not in each call."
@@ -32,27 +33,36 @@ def shown(x):
 def of_changes(watch, places):
     """Findings for what the function changed. places: key of a change -> Source."""
     found, paths = [], set()
-    for change in watch.surroundings.changes():
+    for change in watch.changes:
         source = places.get(change.key) or best_guess(watch, change.spot.path)
         code = source.code if source else next(iter(watch.roots), None)
         if isinstance(change.spot, RandomSpot):
             found.append(randomness(change.spot.path, source))
             continue
-        members = change.members() or [(change.spot.path, change.before, change.after)]
-        path, before, after = members[0]
+        members = change.members()
         leaks = [m for m in members if tracers_in(m[2])]
-        if any(path.startswith(p) for p in paths):
+        path, before, after = the_one(members) or (change.spot.path, (), ())
+        if any(path == p or path.startswith((f"{p}[", f"{p}.")) for p in paths):
             continue  # the new thing under a name that was reported
-        paths.add(change.spot.path + ("[" if change.spot.container else ""))
+        paths.add(path if len(members) == 1 else change.spot.path)
         if code is None:
             continue
         if leaks and change.spot.root != "argument":
-            found.append(leak(change, *leaks[0][::2], source, code))
+            found.append(leak(change, *leaks[0][::2], source, code, code in watch.roots))
         elif not change.spot.container:
             found.append(rebinding(change.spot, before, after, source, code))
         else:
             found.append(mutation(change.spot, path, before, after, source, code))
     return found
+
+
+def the_one(members):
+    """What changed within a thing, if it is one part, which was there before and still is."""
+    gone = [m for m in members if m[1] is MISSING or m[2] is MISSING]
+    plain = members and "[" not in members[0][0][-2:]
+    return (
+        members[0] if len(members) == 1 and plain and not (gone and "]" in members[0][0]) else None
+    )
 
 
 def best_guess(watch, path):
@@ -74,6 +84,9 @@ def tracers_in(x, depth=4):
         x = list(x.values())
     if depth and isinstance(x, (list, tuple, set)):
         return [t for part in x for t in tracers_in(part, depth - 1)]
+    if depth and isinstance(x, types.FunctionType):
+        cells = [CellSpot(c, "closure", "").read() for c in x.__closure__ or ()]
+        return [t for c in cells for t in tracers_in(c, depth - 1)]
     if depth and is_user_class(type(x)) and not isinstance(x, (type, types.FunctionType)):
         return tracers_in(list(getattr(x, "__dict__", {}).values()), depth - 1)
     return []
@@ -88,7 +101,7 @@ _WORDS = {
 }
 
 
-def leak(change, path, value, source, code):
+def leak(change, path, value, source, code, outermost):
     """A traced value was stored where it lives on."""
     spot, aval = change.spot, tracers_in(value)[0].aval.str_short()
     where = {"global": "a global", "closure": "a variable of the enclosing function"}
@@ -100,8 +113,9 @@ def leak(change, path, value, source, code):
         f"{code.co_name} leaks a traced value ({aval}): it stores it in `{path}`, {where}\n"
         "After tracing it has no value; using it is an UnexpectedTracerError. Return it instead:"
     )
+    stmt = statement(source, rewrites.base_name_of(path))
     return Finding(
-        "leaked tracer", path, message, rewrites.leak(code, statement(source), path), source
+        "leaked tracer", path, message, rewrites.leak(code, stmt, path, outermost), source
     )
 
 
@@ -115,27 +129,24 @@ def rebinding(spot, before, after, source, code):
     message = (
         f"{code.co_name} assigns {_WORDS[spot.root]} `{spot.path}`{how}\n{_ONCE} Return it instead:"
     )
-    rewrite = rewrites.returned_too(code, statement(source), spot.path)
+    rewrite = rewrites.returned_too(
+        code, statement(source, spot.path.rpartition(".")[2]), spot.path
+    )
     return Finding(f"{spot.root} write", spot.path, message, rewrite, source)
 
 
 def mutation(spot, path, before, after, source, code):
     """A list, dict, array or object was changed in place."""
-    words = _WORDS[spot.root]
-    if isinstance(spot, (AttributeSpot, ClassSpot)):
-        if spot.root in ("closure", "global"):
-            words = "the attribute"
-    else:
-        path = spot.path
+    attribute = isinstance(spot, (AttributeSpot, ClassSpot))
+    words = "the attribute" if attribute and spot.root != "argument" else _WORDS[spot.root]
+    vague = (tuple, dict, Tracer, np.ndarray)
     how = f" ({shown(before)} -> {shown(after)})"
-    vague = (tuple, dict, Tracer)
-    if any(x is MISSING or isinstance(x, vague) for x in (before, after)) or before is after:
+    if any(x is MISSING or isinstance(x, vague) for x in (before, after)):
         how = ""
     once = _ONCE if spot.root != "argument" else "Under jit the caller's object stays as it is."
     message = f"{code.co_name} changes {words} `{path}` in place{how}\n{once} Make a new one:"
-    kind = "attribute" if isinstance(spot, (AttributeSpot, ClassSpot)) else spot.root
-    kind = "argument" if spot.root == "argument" else kind
-    rewrite = rewrites.mutation(code, statement(source), path, spot.root)
+    kind = "attribute" if attribute and spot.root != "argument" else spot.root
+    rewrite = rewrites.mutation(code, statement(source, rewrites.base_name_of(path)), path)
     return Finding(f"mutated {kind}", path, message, rewrite, source)
 
 
@@ -145,13 +156,13 @@ def randomness(path, source):
         f"Random numbers from the hidden state of `{path}`\n"
         "Under jit they are drawn once, when the function is traced, not in each call. Use a key:"
     )
-    return Finding("random state", path, message, rewrites.draw(source, path), source)
+    return Finding("random state", path, message, rewrites.draw(source), source)
 
 
 # ---- what was called -----------------------------------------------------------------------------
 
 _CALLS = {
-    "I/O": "`{0}` is input or output\n" + _ONCE + " Instead:",
+    "I/O": "`{0}` is input or output, while the function is traced\n" + _ONCE + " Instead:",
     "time": "`{0}` looks at the clock\n" + _ONCE + " Do it outside:",
     "entropy": "`{0}` gives other numbers each time\n" + _ONCE + " Use a key:",
 }
@@ -163,9 +174,24 @@ def of_calls(watch):
     for kind, name, source in watch.calls:
         key = name, source.code, source.line
         if key not in found:
+            name, words = written(name, source), _CALLS[kind]
+            words = "`{0}` waits\n" + _ONCE if name == "time.sleep" else words
             rewrite = rewrites.effect(kind, name, source)
-            found[key] = Finding(kind, name, _CALLS[kind].format(name), rewrite, source)
-    return list(found.values())
+            found[key] = Finding(kind, name, words.format(name), rewrite, source)
+    opened = {f.source.code for f in found.values() if f.variable == "open"}
+    return [
+        f
+        for f in found.values()
+        if not f.variable.startswith("file.") or f.source.code not in opened
+    ]
+
+
+def written(name, source):
+    """How a called function is written, where that says more."""
+    if name.startswith("random.") and call_on(source, "default_rng") is not None:
+        return "numpy.random.default_rng"  # without a seed
+    call = call_on(source, name) if name.startswith("logging.") else None
+    return name if call is None else ast.unparse(call.func)
 
 
 def of_sets(watch):
@@ -199,7 +225,10 @@ def reads(watch):
     for code, lines in watch.lines.items():
         for use in uses(code):
             key = code, use.scope, use.names
-            if use.line in lines and not use.written and key not in seen:
+            method = (
+                use.names[-1] in MUTATORS and len(use.names) > 1
+            )  # called: seen; else: handed on
+            if use.line in lines and not use.written and not method and key not in seen:
                 seen.add(key)
                 yield code, use
 
@@ -230,15 +259,15 @@ def of_reads(watch):
 
 def global_read(watch, code, use):
     """A global that somebody binds anew or changes."""
-    namespace, name = watch.namespaces[code], use.names[0]
+    namespace, name, ran = watch.namespaces[code], use.names[0], watch.lines
     value = namespace.get(name, MISSING)
     if value is MISSING or (not is_data(value) and not is_user_class(type(value))):
         return None
-    who = elsewhere.who_binds_global(name, namespace, code)
+    who = elsewhere.who_binds_global(name, namespace, code, watch.lines)
     path = ".".join(use.names[:2])
     if who is None and not isinstance(value, (bool, int, float, complex, str, Array)):
         attribute = len(use.names) > 1 and is_user_class(type(value))
-        who = elsewhere.who_changes(path if attribute else name, namespace, code)
+        who = elsewhere.who_changes(path if attribute else name, namespace, code, ran)
         if who is None:
             return attribute_read(watch, code, use, value)
         name = path if attribute else name
@@ -254,7 +283,7 @@ def cell_read(watch, code, use):
         return None
     if not is_data(value) and not is_user_class(type(value)):
         return None
-    who = elsewhere.who_binds_cell(name, code)
+    who = elsewhere.who_binds_cell(name, code, watch.lines)
     if who is None:
         return attribute_read(watch, code, use, value)
     return read_finding("closure read", name, who, code, use)
@@ -268,7 +297,7 @@ def attribute_read(watch, code, use, thing):
     value = getattr(thing, "__dict__", {}).get(name, MISSING)
     if value is MISSING or tracers_in(value) or (callable(value) and not is_data(value)):
         return None
-    who = elsewhere.who_sets_attribute(thing, name)
+    who = elsewhere.who_sets_attribute(thing, name, watch.lines)
     path = ".".join(use.names[:2])
     return read_finding("attribute read", path, who, code, use) if who else None
 

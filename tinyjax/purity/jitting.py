@@ -3,6 +3,7 @@ was captured before each call after it."""
 
 import weakref
 
+from tinyjax.core import Tracer
 from tinyjax.errors import ImpureFunctionError
 from tinyjax.purity.checking import examine
 from tinyjax.purity.findings import read_finding, reads, shown
@@ -50,6 +51,8 @@ class Captured:
             for path, old, new in Change(spot, before, now).members() or [(spot.path, None, None)]:
                 use = self.uses.get(path.partition("[")[0]) or self.use_of(spot.path)
                 known = self.uses.get(path) or "[" in path or not spot.container
+                if isinstance(old, Tracer) or isinstance(new, Tracer):
+                    continue  # such a program was not kept
                 if use is not None and known and not callable(old):
                     return captured(path, old, new, *use)
         return None
@@ -57,7 +60,8 @@ class Captured:
 
 def captured(path, old, new, code, use):
     """The finding for a value that is another one than when the function was traced."""
-    how = f" ({shown(old)} -> {shown(new)})" if old is not MISSING and new is not MISSING else ""
+    unknown = old is MISSING or new is MISSING or shown(old) == shown(new)
+    how = "" if unknown else f" ({shown(old)} -> {shown(new)})"
     who = f"it was changed after the function had been traced{how}"
     return read_finding("captured value", path, who, code, use)
 

@@ -2,28 +2,57 @@
 
 import ast
 import functools
+import inspect
 import linecache
 
+# Methods that change the list, dict, set or array that they belong to.
+MUTATORS = {"append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault"}
+MUTATORS |= {"popitem", "add", "discard", "sort", "reverse", "fill", "appendleft", "popleft"}
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def file_tree(filename):
     """The syntax tree of a file or of a notebook's cell; None without text, or with magic in it."""
-    return _parsed("".join(linecache.getlines(filename)))
+    return parsed("".join(linecache.getlines(filename)))
 
 
 @functools.lru_cache(64)
-def _parsed(text):
+def parsed(text):
+    """The syntax tree of a text; None for none, or for one that is not Python."""
     try:
         return ast.parse(text) if text else None
     except SyntaxError:
         return None
 
 
-def statement(source):
-    """The smallest statement that stands on the line of a Source; None if there is no text."""
-    found = [n for n in nodes_at(source) if isinstance(n, ast.stmt)]
-    return max(found, key=lambda n: (n.lineno, -n.end_lineno), default=None)
+_SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Delete)
+
+
+def statement(source, name):
+    """The statement on the line of a Source that is about a variable; None if there is no text.
+
+    A call that is part of an expression, as names.append(x) in a lambda, is a statement, too.
+    """
+    nodes = nodes_at(source)
+    for node in nodes:
+        method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if method and base_name(node.func.value) == name and node.func.attr in MUTATORS:
+            return ast.Expr(node)
+    simple = [n for n in nodes if isinstance(n, _SIMPLE)]
+    about = [n for n in simple if name in names_in(n)] or simple
+    return max(about, key=lambda n: (n.lineno, n.col_offset), default=None)
+
+
+def names_in(node):
+    """All names in an expression or statement."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def base_name(node):
+    """The variable at the beginning of x[0].a['b']."""
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
 
 
 def call_on(source, name):
@@ -57,30 +86,44 @@ def parameters(code):
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
-def header(code, extra=(), without=()):
+def parameter_list(code):
+    """The parameters as they are written: ['x', '*args', '**kwargs']."""
+    names, first = list(parameters(code)), code.co_argcount + code.co_kwonlyargcount
+    for flag, stars in ((inspect.CO_VARARGS, "*"), (inspect.CO_VARKEYWORDS, "**")):
+        if code.co_flags & flag:
+            names.append(stars + code.co_varnames[first])
+            first += 1
+    return names
+
+
+def header(code, extra=()):
     """The first line of a function with more parameters: 'def f(x, scale):'."""
-    names = ", ".join([*[p for p in parameters(code) if p not in without], *extra])
-    if code.co_name == "<lambda>":
-        node = definition(code)
-        body = ast.unparse(node.body) if node else "..."
-        return f"lambda {names}: {body}"
-    return f"def {code.co_name}({names}):"
+    name = "f" if code.co_name == "<lambda>" else code.co_name
+    return f"def {name}({', '.join(with_more(parameter_list(code), extra))}):"
 
 
 def called(code, extra=()):
     """A call of a function with more arguments: 'f(x, scale)'."""
     name = "f" if code.co_name == "<lambda>" else code.co_name
-    names = list(parameters(code))
+    names = parameter_list(code)
     if names[:1] == ["self"]:
         name, names = "model" if name == "__call__" else f"model.{name}", names[1:]
-    return f"{name}({', '.join([*names, *extra])})"
+    return f"{name}({', '.join(with_more(names, extra))})"
+
+
+def with_more(names, extra):
+    """Parameters with more of them, before the starred ones."""
+    stars = [n for n in names if n.startswith("*")]
+    return [*[n for n in names if n not in stars], *extra, *stars]
 
 
 def returned(code):
     """What a function returns, as text; '...' if that is not one expression."""
     node = definition(code)
     if isinstance(node, ast.Lambda):
-        return ast.unparse(node.body)
+        calls = [n.func for n in ast.walk(node.body) if isinstance(n, ast.Call)]
+        changes = any(getattr(method, "attr", None) in MUTATORS for method in calls)
+        return "..." if changes else ast.unparse(node.body)
     returns = [n for n in own_nodes(node) if isinstance(n, ast.Return) and n.value] if node else []
     text = ast.unparse(returns[0].value) if len(returns) == 1 else "..."
     return text if len(text) <= 60 else "..."

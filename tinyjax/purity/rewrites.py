@@ -3,7 +3,15 @@
 import ast
 import re
 
-from tinyjax.purity.lines import call_on, called, header, returned, statement
+from tinyjax.purity.lines import (
+    call_on,
+    called,
+    header,
+    names_in,
+    nodes_at,
+    parameter_list,
+    returned,
+)
 
 _METHODS = {  # what a method does to its object -> the object that a pure function makes instead
     "append": "[*{0}, {1}]",
@@ -20,6 +28,7 @@ _METHODS = {  # what a method does to its object -> the object that a pure funct
     "remove": "[x for x in {0} if x != {1}]",
     "fill": "jnp.full_like({0}, {1})",
 }
+_LOGGING = ("debug", "info", "warning", "error", "exception", "critical")
 _AT = {ast.Add: "add", ast.Mult: "multiply", ast.Div: "divide", ast.Sub: "subtract"}
 # NumPy's and Python's random functions -> ours, with what they need
 _DRAWS = {
@@ -33,27 +42,48 @@ _DRAWS = {
 }
 
 
-def base_name(node):
-    """The variable at the beginning of x[0].a['b']."""
-    while isinstance(node, (ast.Subscript, ast.Attribute)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else None
-
-
 def changed_copy(stmt):
     """A statement that makes a changed copy, for one that changes; None if it is another kind."""
     if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call):
         return _method_call(stmt.value)
     if isinstance(stmt, ast.AugAssign):
-        target, value = stmt.target, ast.unparse(stmt.value)
-        if isinstance(target, ast.Name):
-            return f"{target.id} = {ast.unparse(ast.BinOp(target, stmt.op, stmt.value))}"
-        return _set(target, ast.unparse(ast.BinOp(target, stmt.op, stmt.value)), stmt.op, value)
-    if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1:
-        return _set(stmt.targets[0], ast.unparse(stmt.value))
+        value = ast.unparse(ast.BinOp(stmt.target, stmt.op, stmt.value))
+        if type(stmt.op) in _AT and is_index(stmt.target):
+            thing, key = ast.unparse(stmt.target.value), ast.unparse(stmt.target.slice)
+            return f"{thing} = {thing}.at[{key}].{_AT[type(stmt.op)]}({ast.unparse(stmt.value)})"
+        return replaced(stmt.target, value)
+    if isinstance(stmt, (ast.Assign, ast.AnnAssign)) and stmt.value is not None:
+        return replaced(target_of(stmt), ast.unparse(stmt.value))
     if isinstance(stmt, ast.Delete) and isinstance(stmt.targets[0], ast.Subscript):
         d, key = ast.unparse(stmt.targets[0].value), ast.unparse(stmt.targets[0].slice)
-        return f"{d} = {{k: v for k, v in {d}.items() if k != {key}}}"
+        copy = f"{{k: v for k, v in {d}.items() if k != {key}}}"
+        return replaced(stmt.targets[0].value, copy)
+    return None
+
+
+def target_of(stmt):
+    """What a statement assigns to; None if it does not."""
+    return getattr(stmt, "target", None) or next(iter(getattr(stmt, "targets", ())), None)
+
+
+def is_index(node):
+    """Whether an expression is x[...] with an index, not with a key."""
+    if not isinstance(node, ast.Subscript):
+        return False
+    return not (isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str))
+
+
+def replaced(target, value):
+    """For `target = value`: new things instead, from the inside to the outside."""
+    if isinstance(target, ast.Name):
+        return f"{target.id} = {value}"
+    thing = ast.unparse(target.value) if hasattr(target, "value") else ""
+    if isinstance(target, ast.Attribute):
+        return replaced(target.value, f"dataclasses.replace({thing}, {target.attr}={value})")
+    if is_index(target):
+        return replaced(target.value, f"{thing}.at[{ast.unparse(target.slice)}].set({value})")
+    if isinstance(target, ast.Subscript):
+        return replaced(target.value, f"{{**{thing}, {ast.unparse(target.slice)}: {value}}}")
     return None
 
 
@@ -65,24 +95,9 @@ def _method_call(call):
     if name == "update" and call.keywords:
         args = ["dict(" + ", ".join(map(ast.unparse, call.keywords)) + ")"]
     try:
-        return f"{thing} = {_METHODS[name].format(thing, *args)}"
-    except IndexError:
+        return replaced(call.func.value, _METHODS[name].format(thing, *args))
+    except IndexError:  # called with fewer arguments than such a method takes
         return None
-
-
-def _set(target, value, op=None, operand=""):
-    """For `target = value`: what makes a copy."""
-    if isinstance(target, ast.Attribute):
-        thing = ast.unparse(target.value)
-        return f"{thing} = dataclasses.replace({thing}, {target.attr}={value})"
-    if isinstance(target, ast.Subscript):
-        thing, key = ast.unparse(target.value), ast.unparse(target.slice)
-        if isinstance(target.slice, ast.Constant) and isinstance(target.slice.value, str):
-            return f"{thing} = {{**{thing}, {key}: {value}}}"
-        if type(op) in _AT:
-            return f"{thing} = {thing}.at[{key}].{_AT[type(op)]}({operand})"
-        return f"{thing} = {thing}.at[{key}].set({value})"
-    return ast.unparse(target) + f" = {value}" if isinstance(target, ast.Name) else None
 
 
 # ---- by kind -------------------------------------------------------------------------------------
@@ -91,39 +106,47 @@ def _set(target, value, op=None, operand=""):
 def as_argument(code, variable):
     """For a variable that is read: hand it in."""
     name = variable.rpartition(".")[2].partition("[")[0]
-    call = called(code, [re.sub(r"^self\b", "model", variable)])
+    call = called(code, [re.sub(r"^self\b", "model", variable.partition("[")[0])])
     if code.co_name == "<lambda>":
-        return f"f = {header(code, [name])}\n{call}"
+        return f"f = lambda {', '.join([*parameter_list(code), name])}: {returned(code)}\n{call}"
     return f"{header(code, [name])}\n    ...\n{call}"
 
 
 def returned_too(code, stmt, variable):
-    """For a variable that is written: take it in, return the new one."""
+    """For a variable that is written: take it in, if it is read, and return the new one."""
     name = variable.rpartition(".")[2]
-    new = changed_copy(stmt) if stmt is not None else None
-    lines = [header(code, [name] if isinstance(stmt, ast.AugAssign) or not new else [])]
-    lines += [f"    {new or f'{name} = ...'}", f"    return {returned(code)}, {name}"]
-    extra = [variable] if isinstance(stmt, ast.AugAssign) or not new else []
-    return "\n".join([*lines, f"y, {variable} = {called(code, extra)}"])
+    new = changed_copy(stmt) or f"{name} = ..."
+    reads = isinstance(stmt, ast.AugAssign) or new.endswith("...")
+    reads = reads or name in names_in(getattr(stmt, "value", stmt))
+    lines = [header(code, [name] if reads else []), f"    {new}"]
+    lines.append(f"    return {returned(code)}, {name}")
+    return "\n".join([*lines, f"y, {variable} = {called(code, [variable] if reads else [])}"])
 
 
-def mutation(code, stmt, variable, root):
+def mutation(code, stmt, variable):
     """For a thing that is changed in place: make a changed copy and return it."""
-    name = base_name_of(variable)
-    new = changed_copy(stmt) if stmt is not None else None
-    if isinstance(stmt, (ast.Assign, ast.AugAssign)) and (root == "attribute" or "." in variable):
-        target = stmt.targets[0] if isinstance(stmt, ast.Assign) else stmt.target
-        if isinstance(target, ast.Attribute):
-            return attribute_write(code, stmt, target)
+    target, name = target_of(stmt), base_name_of(variable)
+    if isinstance(target, ast.Attribute):
+        return attribute_write(code, stmt, target)
+    new = changed_copy(stmt)
+    if new and name != "self":  # in a function that got the thing, it may have another name
+        name = new.partition(" =")[0]
     extra = [] if name in code.co_varnames else [name]
     if name == "self":
-        extra, name = [variable.rpartition(".")[2]], variable.rpartition(".")[2]
-        new = new and new.replace(f"self.{name}", name)
+        name = variable.partition(".")[2].partition("[")[0].partition(".")[0]
+        extra, new = [name], new and named(new, f"self.{name}", name)
+        if new and new.startswith("self = dataclasses.replace("):
+            new = f"{name} = " + new.partition("=")[2].partition("=")[2].removesuffix(")")
     new = new or f"{name} = ...  # a changed copy"
     lines = [header(code, extra)] if extra else []
-    lines += [f"    {new}" if extra else new]
-    lines += [("    " if extra else "") + f"return {returned(code)}, {name}"]
+    indent = "    " if extra else ""
+    lines += [f"{indent}{new}", f"{indent}return {returned(code)}, {name}"]
     return "\n".join([*lines, f"y, {name} = {called(code, extra)}"])
+
+
+def named(text, old, new):
+    """A text with one name instead of another."""
+    return re.sub(rf"(?<![\w.]){re.escape(old)}(?!\w)", new, text)
 
 
 def attribute_write(code, stmt, target):
@@ -132,7 +155,7 @@ def attribute_write(code, stmt, target):
     if isinstance(stmt, ast.AugAssign):
         value = ast.BinOp(stmt.target, stmt.op, stmt.value)
     name = thing.rpartition(".")[2]
-    result = re.sub(rf"(?<![\w.]){re.escape(thing)}(?![\w])", name, returned(code))
+    result = named(returned(code), thing, name)
     lines = [f"{name} = {ast.unparse(value)}", f"return {result}, {name}"]
     if thing.startswith("self."):
         thing = thing.replace("self", "model", 1)
@@ -144,42 +167,36 @@ def base_name_of(path):
     return path.partition("[")[0].partition(".")[0]
 
 
-def leak(code, stmt, variable):
-    """For a traced value that is put somewhere: return it."""
-    value, after = None, None
-    target = getattr(stmt, "target", None) or next(iter(getattr(stmt, "targets", ())), None)
-    if isinstance(target, (ast.Name, ast.Attribute)):
+def leak(code, stmt, variable, outermost):
+    """For a traced value that is put somewhere: return it.
+
+    outermost: whether it is the checked function itself that does it, whose call can be shown.
+    """
+    target, value, after = target_of(stmt), variable, f"{variable} = kept"
+    if isinstance(target, (ast.Name, ast.Attribute)) and outermost:
         return attribute_write(code, stmt, target)
-    if isinstance(target, ast.Subscript) and isinstance(stmt, ast.Assign):
+    if isinstance(stmt, ast.Assign):
         value, after = ast.unparse(stmt.value), f"{ast.unparse(target)} = kept"
     elif isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call) and stmt.value.args:
         args = [ast.unparse(a) for a in stmt.value.args]
         value = args[-1]
         after = f"{ast.unparse(stmt.value.func)}({', '.join([*args[:-1], 'kept'])})"
-    value, after = value or variable, after or f"{variable} = kept"
-    after = re.sub(r"^self\b", "model", after)
-    return (
-        f"return {returned(code)}, {value}\n"
-        f"y, kept = {called(code)}\n"
-        f"{after}  # outside of {code.co_name}"
-    )
+    lines = [f"return {returned(code)}, {value}"]
+    if outermost:
+        after = re.sub(r"^self\b", "model", after)
+        lines += [f"y, kept = {called(code)}", f"{after}  # outside of {code.co_name}"]
+    return "\n".join(lines)
 
 
-def draw(source, name):
+def draw(source):
     """For hidden randomness: a key."""
-    code, stmt = source.code, statement(source)
-    ours, shape = "normal", "shape"
-    calls = [n for n in ast.walk(stmt) if isinstance(n, ast.Call)] if stmt else []
-    for node in calls:
+    code, ours, shape = source.code, "uniform", "shape"
+    for node in [n for n in nodes_at(source) if isinstance(n, ast.Call)]:
         last = ast.unparse(node.func).rpartition(".")[2]
         if last in _DRAWS:
             ours, shape = _DRAWS[last], _shape(node, last)
     extra = {"randint": f"key, {shape}, low, high", "choice": "key, a", "permutation": "key, x"}
     call = f"jax.random.{ours}({extra.get(ours, f'key, {shape}')})"
-    if code.co_name == "<lambda>":
-        return (
-            f"def f({', '.join([*code.co_varnames[: code.co_argcount], 'key'])}):\n    ... {call}"
-        )
     return (
         f"{header(code, ['key'])}\n    ... {call}\n"
         f"key, subkey = jax.random.split(key)  # key = jax.random.key(0) at the start\n"
@@ -205,6 +222,10 @@ def effect(kind, name, source):
     """For I/O, time and the like."""
     code = source.code
     call = call_on(source, name)
+    if name == "open" and call is not None and len(call.args) > 1:
+        mode = ast.unparse(call.args[1])
+        if any(letter in mode for letter in "wax"):
+            return f"y = {called(code)}\nwith {ast.unparse(call)} as file:  # after\n    ..."
     if name == "print":
         return printing(call)
     if kind == "time" and name.startswith("time."):
@@ -217,18 +238,18 @@ def effect(kind, name, source):
     if kind == "time":
         return f"{header(code, ['now'])}\n    ...\n{called(code, [f'{name}()'])}"
     if kind == "entropy":
-        return draw(source, name)
+        return draw(source)
     text = ast.unparse(call) if call is not None else f"{name}(...)"
-    if name.startswith("logging.") and call is not None:
-        args = ", ".join(map(ast.unparse, call.args))
-        return f"jax.debug.callback({ast.unparse(call.func)}, {args})"
+    if kind == "I/O" and call is not None and name.rpartition(".")[2] in _LOGGING:
+        args = ", ".join([name, *map(ast.unparse, call.args)])
+        return f"jax.debug.callback({args})"
     text = text if len(text) < 60 else f"{name}(...)"
     if name.endswith(("write", "writelines")) and call is not None and call.args:
         written = ast.unparse(call.args[0])
         after = f"{ast.unparse(call.func)}(text)  # outside of {code.co_name}"
         return f"return {returned(code)}, {written}\ny, text = {called(code)}\n{after}"
     value = "value" if name in ("input", "open") or "read" in name or "load" in name else None
-    if value and code.co_name != "<lambda>":
+    if value:
         call = called(code, ["value"])
         return f"value = {text}  # before\n{header(code, ['value'])}\n    ...\n{call}"
     return f"y = {called(code)}\n{text}  # after"

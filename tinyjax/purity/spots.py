@@ -10,6 +10,7 @@ import random
 import numpy as np
 
 MISSING = type("Missing", (), {"__repr__": lambda self: "nothing"})()
+LARGE, SAMPLE = 1 << 26, 10_000  # bytes of an array to keep a copy of; elements of larger ones
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -111,7 +112,8 @@ class SequenceSpot(Spot):
         self.thing.extend(content)
 
     def parts(self):
-        return [(f"{self.path}[{i}]", x) for i, x in enumerate(self.thing)]
+        parts = enumerate(self.thing)
+        return [(f"{self.path}[{i}]", x) for i, x in parts if not isinstance(x, PLAIN)]
 
 
 class DictSpot(Spot):
@@ -125,7 +127,8 @@ class DictSpot(Spot):
         self.thing.update(content)
 
     def parts(self):
-        return [(f"{self.path}[{k!r}]", x) for k, x in self.thing.items()]
+        parts = self.thing.items()
+        return [(f"{self.path}[{k!r}]", x) for k, x in parts if not isinstance(x, PLAIN)]
 
 
 class SetSpot(Spot):
@@ -143,10 +146,13 @@ class ArraySpot(Spot):
     """The elements of a NumPy array."""
 
     def read(self):
-        return self.thing.copy()
+        if self.thing.nbytes <= LARGE:
+            return self.thing.copy()
+        return self.thing.ravel()[:: self.thing.size // SAMPLE].tobytes()
 
     def write(self, content):
-        self.thing[...] = content
+        if isinstance(content, np.ndarray):  # not a sample
+            self.thing[...] = content
 
 
 class AttributeSpot(Spot):

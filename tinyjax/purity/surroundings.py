@@ -70,12 +70,17 @@ class Surroundings:
 
     def add_spot(self, spot):
         """Remember a spot and what is in it now."""
-        if len(self.spots) < MOST:
-            self.seen[id(spot.thing)] = spot.thing
-            self.spots.append(spot)
-            self.contents.append(spot.read())
-            for path, x in spot.parts():
-                self.add(x, spot.root, path)
+        if len(self.spots) >= MOST:
+            return
+        self.seen[id(spot.thing)] = spot.thing
+        try:
+            content, parts = spot.read(), spot.parts()
+        except Exception:  # a class whose instances are not what they seem
+            return
+        self.spots.append(spot)
+        self.contents.append(content)
+        for path, x in parts:
+            self.add(x, spot.root, path)
 
     def add(self, x, root, path):
         """Add the spots that can be reached from an object."""
@@ -139,7 +144,7 @@ class Surroundings:
                 self.add_spot(spot)
         if mine:
             self.add_defaults(f)
-            self.add_spot(FunctionSpot(f, root, path))
+            self.add_spot(FunctionSpot(f, root, f.__name__))
         wrapped = getattr(f, "__wrapped__", None)
         if wrapped is not None:
             self.add(wrapped, root, path)

@@ -1,13 +1,17 @@
 """A watch over one run: which of the user's lines run, whom they call, and when the state around
 them changes."""
 
+import functools
 import sys
+import types
 
 from tinyjax.purity.calls import Call, c_call, python_call
 from tinyjax.purity.code import is_watched
 from tinyjax.purity.spots import CellSpot
-from tinyjax.purity.surroundings import Surroundings
+from tinyjax.purity.surroundings import WRAPPED, Surroundings
 from tinyjax.source import Source
+
+CALLED = (types.FunctionType, types.MethodType, functools.partial)
 
 
 class Watch:
@@ -128,23 +132,31 @@ class Watch:
 
 def root_codes(f):
     """The code objects of the function that was asked about, within all that wraps it."""
-    found, todo, seen = set(), [f], set()
+    found, todo, seen = set(), [f], {}
     while todo:
         x = todo.pop()
         if id(x) in seen:
             continue
-        seen.add(id(x))
-        code = getattr(x, "__code__", None)
-        if code is not None:
-            if is_watched(code, x.__globals__):
-                found.add(code)
-                inner = getattr(x, "__wrapped__", None)
-                todo += [inner] if inner is not None else []
-                continue
+        seen[id(x)] = x
+        code = getattr(x, "__code__", None) if isinstance(x, CALLED) else None
+        if code is not None and is_watched(code, x.__globals__):
+            found.add(code)
+            todo += wrapped(x, ("__wrapped__",))
+        elif code is not None:
             cells = [CellSpot(c, "closure", "").read() for c in x.__closure__ or ()]
             todo += [c for c in cells if callable(c)]
-        elif callable(x) and not isinstance(x, type):
+        if code is None and callable(x) and not isinstance(x, type):
             todo.append(type(x).__call__)
-        names = ("__wrapped__", "func", "fun", "f", "__func__", "rule")
-        todo += [getattr(x, n) for n in names if callable(getattr(x, n, None))]
+        if code not in found and (isinstance(x, CALLED) or is_ours(x)):
+            todo += wrapped(x, WRAPPED)
     return found
+
+
+def wrapped(x, names):
+    """The functions that stand behind one."""
+    return [part for part in [getattr(x, n, None) for n in names] if callable(part)]
+
+
+def is_ours(x):
+    """Whether an object is what one of our transformations made."""
+    return type(x).__module__.startswith("tinyjax.")
