@@ -4,6 +4,7 @@ import functools
 import inspect
 import re
 import runpy
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -356,6 +357,93 @@ def test_a_jit_inside_is_compiled_once_forward_and_once_backward():
     assert sum(s.title.endswith("as kernels") for s in story.stages) == 2
 
 
+# ---- transformations inside ----------------------------------------------------------------------
+
+
+def model(w, x):
+    return jnp.tanh(jnp.dot(w, x))
+
+
+def batch_loss(w, xs):
+    return jnp.mean(tinyjax.vmap(model, in_axes=(None, 0))(w, xs) ** 2)
+
+
+def step(w, xs):
+    value, gradient = tinyjax.value_and_grad(lambda w: batch_loss(w, xs))(w)
+    return w - 0.1 * gradient
+
+
+def test_what_a_function_transforms_inside_is_told_too():
+    story = tinyjax.explain(tinyjax.jit(step), kernels=False)(X, M)
+    assert titles(story) == [
+        "step, as written",
+        "inside step: lambda, as written",
+        "inside step: inside lambda: model, as written",
+        "inside step: inside lambda: vmap(model, in_axes=(None, 0)): the batched program",
+        "inside step: value_and_grad, step 1: forward",
+        "inside step: value_and_grad, step 2: the linear program",
+        "inside step: value_and_grad, step 3: backward",
+        "inside step: value_and_grad(lambda): all of it",
+        "jit(step): one equation",
+    ]
+    assert story.stages[0].prose.endswith("It calls 1 transformed function: see the next stages.")
+    model_text = story.stages[2].prose
+    assert model_text.startswith("Called with w: f32[3], x: f32[3], it is a program of 2 equations")
+    assert str(story.program) == str(tinyjax.make_jaxpr(tinyjax.jit(step))(X, M))
+
+
+def test_a_call_inside_of_one_kind_is_told_once_and_only_some_kinds():
+    def many(x):
+        total = x
+        for n in range(6):
+            total += tinyjax.grad(lambda y: y**3)(x)
+            total += tinyjax.grad(power)(x, n)
+        return total
+
+    inside = [t for t in titles(tinyjax.explain(many)(1.0)) if t.endswith("as written")]
+    assert inside == [
+        "many, as written",
+        "inside many: lambda, as written",
+        *["inside many: power, as written"] * 3,
+    ]
+
+
+def test_transformations_that_the_package_uses_itself_are_not_told():
+    def f(x):
+        return jnp.vectorize(lambda a: a + 1)(x) + tinyjax.jacfwd(vector)(x).sum()
+
+    assert titles(tinyjax.explain(f)(X)) == [
+        "f, as written",
+        "inside f: vector, as written",
+        "inside f: jacfwd, step 1: the pushforward of one tangent",
+        "inside f: jacfwd(vector): all of it",
+    ]
+
+
+def test_a_derivative_in_a_loop():
+    def descend(w):
+        return lax.scan(lambda w, x: (w - tinyjax.grad(loss)(w, x), None), w, M)[0]
+
+    def closing(w):
+        return lax.scan(lambda w, x: (w - tinyjax.grad(lambda w: loss(w, x))(w), None), w, M)[0]
+
+    assert "inside descend: grad(loss): all of it" in titles(tinyjax.explain(descend)(X))
+    assert titles(tinyjax.explain(closing)(X)) == ["closing, as written"]  # x is gone by then
+
+
+def test_profilers_are_left_as_they_were():
+    seen = []
+    sys.setprofile(lambda *event: seen.append(event) if "user_mark" in str(event[0]) else None)
+    try:
+        before = sys.getprofile()
+        tinyjax.explain(step)(X, M)
+        with pytest.raises(ZeroDivisionError):
+            tinyjax.explain(lambda x: 1 // 0)(X)
+        assert sys.getprofile() is before
+    finally:
+        sys.setprofile(None)
+
+
 # ---- sources -------------------------------------------------------------------------------------
 
 
@@ -545,7 +633,10 @@ def test_a_copy_of_attributes_is_not_a_transformation():
         return 2 * transformed(w, x)
 
     assert transformation_stack(mine) == ([], mine)
-    assert len(tinyjax.explain(mine)(X, X).stages) == 1
+    assert titles(tinyjax.explain(mine)(X, X))[:2] == [
+        "loss, as written",
+        "inside loss: loss, as written",
+    ]
 
     class Model:
         @tinyjax.jit

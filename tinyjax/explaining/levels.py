@@ -77,8 +77,11 @@ def levels(fun, args, kwargs):
     nums = of_length({0} if takes_function(fun) else nums, len(args))
     args = [a if i in nums else types_of(a) for i, a in enumerate(args)]
     kwargs = {k: v if k in names else types_of(v) for k, v in kwargs.items()}
-    fun, args, kwargs = unbound(fun, args, kwargs)
-    axes = ()
+    return levels_of(*unbound(fun, args, kwargs), ())
+
+
+def levels_of(fun, args, kwargs, axes):
+    """The same, for arguments of which what is traced has become types."""
     while True:
         layer = layer_of(fun)
         if args and takes_function(fun):

@@ -6,6 +6,7 @@ done a second way. For each transformation there is a function that tells what i
 
 from tinyjax.core import all_eqns, check_runnable
 from tinyjax.explaining.derivatives import chosen_by, derivative, joint, with_custom_rule
+from tinyjax.explaining.inner import calls_inside
 from tinyjax.explaining.kernels import compiled_programs, tell_kernels
 from tinyjax.explaining.levels import levels
 from tinyjax.explaining.stack import described
@@ -15,7 +16,16 @@ from tinyjax.explaining.words import mapped, plural, residual_words, typed
 
 def tell(fun, args, kwargs, kernels=None):
     """-> the stages of a call. kernels: whether to show them; None: if something is jitted."""
-    calls = levels(fun, args, kwargs)
+    stages, whole, calls = tell_levels(levels(fun, args, kwargs))
+    jitted = {level.name for level in calls if level.layer and level.layer.transform == "jit"}
+    if kernels is not False:
+        for jaxpr, name in compiled_programs(whole, jitted, kernels, calls[0]):
+            stages += tell_kernels(jaxpr, name)
+    return stages
+
+
+def tell_levels(calls):
+    """-> the stages up to the program of the outermost call; this program; the levels."""
     outermost = next(calls)
     whole = outermost.program()  # first: whatever is wrong is said as by the call itself
     check_runnable(whole)
@@ -24,11 +34,7 @@ def tell(fun, args, kwargs, kernels=None):
         name = level.layer.transform if level.layer else None
         program = whole if level is outermost else level.program()
         stages += TELLERS.get(name, tell_other)(level, program)
-    jitted = {level.name for level in calls if level.layer and level.layer.transform == "jit"}
-    if kernels is not False:
-        for jaxpr, name in compiled_programs(whole, jitted, kernels, outermost):
-            stages += tell_kernels(jaxpr, name)
-    return stages
+    return stages, whole, calls
 
 
 # ---- tellers: (level, its whole program) -> stages -----------------------------------------------
@@ -40,7 +46,14 @@ def tell_function(level, program):
     prose = f"Called with {typed(level)}, it is a program of {plural(count(program), 'equation')}."
     if backward:
         prose += f" It takes a derivative itself: {backward} of them go backward (marked with ←)."
-    yield program_stage(f"{described(level.fun)}, as written", prose, program)
+    name = described(level.fun)
+    stories = calls_inside(level, lambda calls: tell_levels(calls)[0])
+    if stories:
+        prose += f" It calls {plural(len(stories), 'transformed function')}: see the next stages."
+    yield program_stage(f"{name}, as written", prose, program)
+    for story in stories:
+        for stage in story:
+            yield stage._replace(title=f"inside {name}: {stage.title}")
 
 
 def tell_derivative(level, program):

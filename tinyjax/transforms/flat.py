@@ -95,10 +95,13 @@ def layer_of(f):
 def wraps(f, wrapper, transform=None, **options):
     """Give a transformed function the name and docstring of the original, and (if the name of the
     transformation is given) the Layer that tells what it is made of."""
+    both = [wrapper]  # with the function inside of the boundary
     if isinstance(wrapper, FunctionType):
         wrapper = boundary(wrapper)
+        both.append(wrapper)
     if transform is not None:
-        wrapper.__transform__ = Layer(transform, f, options, id(wrapper))
+        for each in both:
+            each.__transform__ = Layer(transform, f, options, id(each))
     wrapper.__name__ = fun_name(f)
     wrapper.__qualname__ = getattr(f, "__qualname__", wrapper.__name__)
     wrapper.__doc__ = getattr(f, "__doc__", None)
@@ -126,7 +129,7 @@ def flatten_axes(name, treedef, axes, *, tupled_args=False):
         hint = f" {name} that are pytrees should be wrapped in a tuple: the argument list."
         if len(treedef.children()) == 1 and not prefix_errors((axes,), treedef, is_none):
             hint += f" For a single argument that is a singleton tuple: ({axes!r},)."
-    details = "\n".join([str(error(name)) for error in errors])
+    details = compact(str(errors[0](name)))
     raise ValueError(
         f"{name} specification must be a tree prefix of the corresponding value.{hint}\n"
         f"Mismatch details ({len(errors)} found):\n{details}"
