@@ -28,6 +28,14 @@ def heard(f, *args):
     return [str(w.message) for w in caught]
 
 
+def heard_anywhere(f):
+    """The texts of what a call warns of, in whatever file."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        f()
+    return [str(w.message) for w in caught]
+
+
 # ---- what warns ---------------------------------------------------------------------------------
 
 
@@ -179,6 +187,19 @@ def test_equal_keys_are_two_keys():
     assert heard(lambda: [random.normal(random.key(0)) for _ in range(2)]) == []
     keys = random.split(random.key(0), 2)
     assert heard(lambda: [random.normal(keys[0]) for _ in range(2)]) == []  # the flag sees these
+
+
+def test_a_cell_that_runs_again():
+    """In a notebook the key is often made in another cell."""
+    space = {"random": random, "key": random.key(0)}
+    cell = "x = random.normal(key)\ndef f():\n    return random.bits(key)\n"
+
+    def run(number, text):
+        exec(compile(text, f"<cell {number}>", "exec"), space)
+
+    assert heard_anywhere(lambda: [run(k, cell) for k in range(3)]) == []
+    (text,) = heard_anywhere(lambda: run(3, "y = random.bits(key)"))
+    assert text.splitlines()[1] == "Used first at <cell 2>:1 (<module>)"
 
 
 def test_once_per_place():

@@ -67,17 +67,16 @@ def note(key, code, instruction):
     """A draw from a key at a place of the user: warn if there was one before."""
     trace = current_trace()
     place = code, instruction
-    try:
-        before = key.draws
-    except AttributeError:  # the first draw; or not even an Array
-        before = ()
+    before = getattr(key, "draws", ())
     for ref, first in before:
-        if ref() is trace:
+        if ref() is trace and (first != place or first[0] is code):
             tell(first, place)
             return
+    if before:  # also: the same code compiled once more, a cell of a notebook that runs again
+        before = [draw for draw in before if draw[0]() not in (None, trace)]
     ref = _eager if trace is EVAL else weakref.ref(trace)
     try:
-        key.draws = (*[draw for draw in before if draw[0]() is not None], (ref, place))
+        key.draws = (*before, (ref, place))
     except AttributeError:
         pass  # an array of NumPy
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tinyjax.core import Literal, memo
+from tinyjax.core import Literal, Var, memo
 from tinyjax.dtypes import key_fry
 from tinyjax.transforms.key_messages import reused
 
@@ -172,8 +172,11 @@ class Flow:
             view.consume(mask, use)
         sources = {out: i for i, out in effect.forwards}
         for k, var in enumerate(eqn.outvars):
-            if k in sources and not isinstance(eqn.invars[sources[k]], Literal):
-                self.views[var] = self.forwarded(eqn, self.view(eqn.invars[sources[k]]), var)
+            if not self.may_be_keys(var.aval):
+                continue
+            origin = eqn.invars[sources[k]] if k in sources else None
+            if isinstance(origin, Var) and self.may_be_keys(origin.aval):
+                self.views[var] = self.forwarded(eqn, self.view(origin), var)
             elif is_typed(var.aval) and k not in effect.fresh:
                 use = Use(f"made by {prim.name}", eqn.source)
                 self.views[var] = new_view(var.aval.shape, use)

@@ -17,11 +17,11 @@ from tinyjax.core import EvalTrace
 from tinyjax.printer import install
 from tinyjax.source import here
 from tinyjax.transforms.key_flow import Root, Use, View, is_typed, moved, new_view, wrapped
-from tinyjax.transforms.key_messages import reused
+from tinyjax.transforms.key_messages import called_name, reused
 from tinyjax.transforms.key_rules import effect_of, rules
 from tinyjax.transforms.key_unused import warn_of_unused
 
-SAMPLERS = {"random_bits", "random_gamma"}  # JAX has a jitted function around them
+SAMPLERS = {"random_bits", "random_gamma", "jit"}
 
 # ---- what is known of the keys that exist -------------------------------------------------------
 
@@ -71,9 +71,15 @@ def watch(prim, args, params, outs):
     if prim.name == "random_wrap":
         remember(outs[0], wrapped(view_of_words(args[0])))
         return
-    what = "jit-compiled function" if prim.name in SAMPLERS else prim.name
     effect = rules(prim, [x.aval for x in args], params)
-    settle(effect, args, outs, what, lambda ids: moved(prim, params, ids))
+    settle(effect, args, outs, name_of(prim), lambda ids: moved(prim, params, ids))
+
+
+def name_of(prim):
+    """What JAX calls an operation in its messages: it has jitted functions around samplers, and a
+    key is also split inside of these."""
+    inside = prim.name == "random_split" and called_name(here()) not in ("split", None)
+    return "jit-compiled function" if inside or prim.name in SAMPLERS else prim.name
 
 
 def settle(effect, args, outs, what, move=lambda ids: None):
@@ -128,8 +134,7 @@ def watched_high(self, prim, args, params):
     """An eager primitive that holds programs counts as a whole."""
     with unwatched():
         outs = self.process_high(prim, args, params)
-    what = "jit-compiled function" if prim.name == "jit" else prim.name
-    settle(rules(prim, [x.aval for x in args], params), args, outs, what)
+    settle(rules(prim, [x.aval for x in args], params), args, outs, name_of(prim))
     return outs
 
 

@@ -44,7 +44,7 @@ def rules(prim, avals, params):
     if name in JOINERS:
         return Effect(consume_all(avals), fresh=(0,))
     if name in CUTTERS:
-        return Effect(consume_all(avals), fresh=tuple(range(avals[0].size)))
+        return Effect(consume_all(avals), fresh=range(avals[0].size))
     special = LOOPS.get(name)
     if special:
         return special(avals, params)
