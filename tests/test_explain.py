@@ -552,6 +552,16 @@ def test_eliding_keeps_both_ends():
     assert elided(lines, 19) == lines and elided(lines, None) == lines
 
 
+def test_a_part_of_a_story():
+    story = tinyjax.explain(tinyjax.jit(tinyjax.grad(loss)))(X, X)
+    part = story.only("backward", "kernels")
+    assert titles(part) == ["grad, step 3: backward", "compiler, step 2: loss as kernels"]
+    assert "How jit(grad(loss)) comes about" in str(part) and "forward" not in str(part)
+    ElementTree.fromstring(part._repr_html_())
+    with pytest.raises(ValueError, match=r"about \('batched',\); there are\n  loss, as written\n"):
+        story.only("batched")
+
+
 def test_html_is_well_formed_escaped_and_plain():
     def tricky(x):
         return jnp.where(x < 2, x, x & 1)  # "<b>" & 'quotes'

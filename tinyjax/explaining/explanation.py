@@ -71,6 +71,7 @@ class Explanation:
 
     title: the function; stages: a list with `title`, `prose`, `program` (a jaxpr, None for
     kernels) and `text` of each step. `program` is that of the call: what make_jaxpr shows.
+    `only("backward")` is the part of the story that such a word selects.
     """
 
     def __init__(self, title, stages, limit=LIMIT, caller=None):
@@ -80,7 +81,18 @@ class Explanation:
     def program(self):
         """The program of the whole call, as make_jaxpr shows it."""
         made = [s.program for s in self.stages if not s.title.startswith("compiler")]
-        return made[-1]
+        return made[-1] if made else None
+
+    def only(self, *words):
+        """The story reduced to the stages whose titles contain one of the words.
+
+        Raises ValueError, with all titles, if there is none.
+        """
+        found = [s for s in self.stages if any(word in s.title for word in words)]
+        if not found:
+            titles = "\n".join(f"  {stage.title}" for stage in self.stages)
+            raise ValueError(f"no stage of this story is about {words}; there are\n{titles}")
+        return Explanation(self.title, found, self.limit, self.caller)
 
     def remarks(self, lines):
         """What stands beside each line: the user's line of its equation. A ditto mark stands for
@@ -135,9 +147,9 @@ class Explanation:
         blocks = []
         for k, stage in enumerate(self.stages, 1):
             text = self.html_of(k, stage)
-            blocks.append(
-                f'<div style="{ROW}">{blocks.pop()}{text}</div>' if stage.beside else text
-            )
+            if stage.beside and blocks:
+                text = f'<div style="{ROW}">{blocks.pop()}{text}</div>'
+            blocks.append(text)
         stages, title = "".join(blocks), html.escape(self.title)
         return (
             f'<section style="color:inherit"><h3>How <code>{title}</code> comes about</h3>'
