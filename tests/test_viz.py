@@ -141,6 +141,7 @@ PICTURES = {
     "fusion of rows": lambda: viz.fusion_diagram(softmax, jnp.ones((100, 50))),
     "fusion with products": lambda: viz.fusion_diagram(network, *NETWORK_ARGS),
     "fusion around sort": lambda: viz.fusion_diagram(sorted_shift, jnp.ones(100)),
+    "fusion, without": lambda: viz.fusion_diagram(softmax, jnp.ones((100, 50)), fused=False),
     "stack": lambda: viz.transformation_stack(STACK, *STACK_ARGS),
     "stack without arguments": lambda: viz.transformation_stack(jax.jit(jax.grad(jnp.sin))),
 }
@@ -468,6 +469,52 @@ def test_a_clone_may_be_used_again():
     assert viz.key_tree(cloned).facts["reused"] == []
 
 
+SAMPLERS = {
+    "bernoulli": lambda key: jax.random.bernoulli(key, 0.5, (3,)),
+    "binomial": lambda key: jax.random.binomial(key, 5, 0.5, (3,)),
+    "categorical": lambda key: jax.random.categorical(key, jnp.zeros(4)),
+    "choice": lambda key: jax.random.choice(key, 5, (3,), replace=False, p=jnp.ones(5) / 5),
+    "dirichlet": lambda key: jax.random.dirichlet(key, jnp.ones(3)),
+    "gamma": lambda key: jax.random.gamma(key, 2.0, (3,)),
+    "multivariate_normal": lambda key: jax.random.multivariate_normal(
+        key, jnp.zeros(2), jnp.eye(2)
+    ),
+    "orthogonal": lambda key: jax.random.orthogonal(key, 3),
+    "permutation": lambda key: jax.random.permutation(key, 5),
+    "poisson": lambda key: jax.random.poisson(key, 30.0, (3,)),
+    "randint": lambda key: jax.random.randint(key, (3,), 0, 10),
+    "t": lambda key: jax.random.t(key, 3.0, (3,)),
+    "truncated_normal": lambda key: jax.random.truncated_normal(key, -1.0, 1.0, (3,)),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_what_a_sampler_does_inside_is_its_own(name):
+    """It may split the key that it is given as often as it likes: that is one use."""
+    for f in (SAMPLERS[name], jax.jit(SAMPLERS[name])):
+        facts = viz.key_tree(f, jax.random.key(0)).facts
+        assert facts == {"keys": [("a key", [name])], "reused": []}
+
+
+def test_computing_again_for_a_derivative_is_no_reuse():
+    f = jax.checkpoint(lambda x, key: jnp.sin(x * jax.random.normal(key)))
+    for g in (jax.grad(f), jax.jit(jax.grad(f))):
+        facts = viz.key_tree(g, 1.0, jax.random.key(0)).facts
+        assert not facts["reused"] and len(facts["keys"][0][1]) == 1
+
+
+def test_one_key_in_every_step_of_a_loop_is_reuse():
+    def same_noise(key):
+        return lax.fori_loop(0, 3, lambda i, x: x + jax.random.normal(key), 0.0)
+
+    def own_noise(key):
+        step = lambda i, x: x + jax.random.normal(jax.random.fold_in(key, i))
+        return lax.fori_loop(0, 3, step, 0.0)
+
+    assert viz.key_tree(same_noise, jax.random.key(0)).facts["reused"] == ["a key"]
+    assert viz.key_tree(own_noise, jax.random.key(0)).facts["reused"] == []
+
+
 def test_a_block_is_watched():
     with viz.watch_keys() as watched:
         careless()
@@ -596,6 +643,24 @@ def test_one_kernel_for_elementwise_operations():
     assert len(loop) == 5 and len(facts["registers"]) == 4
     assert reads == ["a:f32[1000]", "b:f32[1000]"] and writes == ["g:f32[1000]"]
     assert facts["bytes"] == (3 * 4000, (2 + 3 + 3 + 2 + 3) * 4000)
+
+
+def test_without_jit_each_operation_is_alone():
+    args = jnp.ones(1000), jnp.ones(1000)
+    facts = viz.fusion_diagram(twisted, *args, fused=False).facts
+    jaxpr = jax.make_jaxpr(twisted)(*args)
+    assert [parts[0][0] for _, parts, *_ in facts["groups"]] == [
+        "c = log a",
+        "d = mul a b",
+        "e = add c d",
+        "f = sin b",
+        "g = sub e f",
+    ]
+    assert len(facts["groups"]) == len(jaxpr.eqns) and not facts["registers"]
+    assert facts["bytes"] == (52_000, 52_000)
+    rows = viz.fusion_diagram(softmax, jnp.ones((100, 50)), fused=False).facts["groups"]
+    views = [text for _, ((*before, _),), *_ in rows for text in before]
+    assert views == ["c = broadcast_in_dim b", "g = broadcast_in_dim f"]  # NumPy copies nothing
 
 
 def test_a_softmax_is_one_loop():

@@ -69,9 +69,18 @@ class Plan:
             else:
                 self.add_kernel(first, segment, stages)
         self.fused = sum(group.traffic for group in self.groups)
-        worked = [e for e in driver.program.eqns if self.item(e) is not None or is_elementwise(e)]
-        self.equations = len(worked)
-        self.apart = sum(map(bytes_apart, worked))
+        self.equations = sum(len(p.lines) for g in self.groups for p in g.parts)
+        self.apart = Apart(driver).fused
+
+    def said(self, name):
+        """-> what the picture is of, and the two lines below it."""
+        kernels = sum(group.kind == "green" for group in self.groups)
+        calls = len(self.groups) - kernels
+        text = f"{count(self.equations, 'equation')} in {count(kernels, 'kernel')}"
+        text += f" and {count(calls, 'call')} of NumPy" if calls else ""
+        text += f": {amount(self.fused)} through memory."
+        apart = f"With one loop for each equation it would be {amount(self.apart)}."
+        return f"What jit makes of {name}", text, apart
 
     def find_owners(self):
         """Give what only moves elements to the first item that reads it."""
@@ -152,6 +161,41 @@ class Plan:
         return f"{self.names[v]}:{short(v)}"
 
 
+class Apart(Plan):
+    """The same program without jit: one operation of NumPy after the other, views aside."""
+
+    def __init__(self, driver):
+        self.driver, self.names, self.groups = driver, DriverNames(driver), []
+        eqns = driver.program.eqns
+        self.views = {
+            v: e for e in eqns for v in e.outvars if v in driver.lazy and not is_elementwise(e)
+        }
+        worked = [e for e in eqns if not any(v in self.views for v in e.outvars)]
+        for eqn in worked:
+            lines, reads = [Line(equation_text(eqn, self.names), "memory")], []
+            self.look_through(eqn, lines, reads)
+            part = Part("called as it is", lines)
+            arrays = [list(map(self.typed, vs)) for vs in (reads, eqn.outvars)]
+            group = Group("NumPy", "yellow", [part], *arrays)
+            group.traffic = sum(map(nbytes, [*reads, *eqn.outvars]))
+            self.groups.append(group)
+        self.fused = self.apart = sum(group.traffic for group in self.groups)
+        self.equations = len(worked)
+
+    def look_through(self, eqn, lines, reads):
+        """Collect the views that an equation reads through, and the arrays that it reads."""
+        for v in dict.fromkeys(v for v in eqn.invars if not isinstance(v, Literal)):
+            if v in self.views:
+                lines.insert(0, Line(equation_text(self.views[v], self.names), "index"))
+                self.look_through(self.views[v], lines, reads)
+            elif v not in reads:
+                reads.append(v)
+
+    def said(self, name):
+        text = f"{count(self.equations, 'call')} of NumPy: {amount(self.fused)} through memory."
+        return f"{name} without jit", text, "Each operation reads and writes whole arrays."
+
+
 def title_of(item):
     """What an item is."""
     if isinstance(item, Nest):
@@ -171,11 +215,6 @@ def nbytes(v):
     return int(v.aval.size) * width
 
 
-def bytes_apart(eqn):
-    """What an equation alone would read and write."""
-    return sum(nbytes(v) for v in {*eqn.invars, *eqn.outvars} if not isinstance(v, Literal))
-
-
 def amount(size):
     """Bytes in words.
 
@@ -190,7 +229,7 @@ def amount(size):
 # ---- the picture ---------------------------------------------------------------------------------
 
 
-def fusion_diagram(f, *args):
+def fusion_diagram(f, *args, fused=True):
     """Draw what jit makes of a function: kernels, equations that share a loop, arrays in memory.
 
     A result that stays in a register is not written to memory, and one that is only an index is
@@ -199,6 +238,8 @@ def fusion_diagram(f, *args):
     Args:
       f: a function, jitted or not.
       args: its arguments; they decide the shapes.
+      fused: False draws what runs without jit, to compare: each equation alone, from memory to
+        memory.
 
     Returns a Picture; `facts["groups"]` are tuples (title, lists of equations, reads, writes), one
     for each kernel and each call of NumPy, and `facts["bytes"]` how much is read and written, as
@@ -216,20 +257,16 @@ def fusion_diagram(f, *args):
     if not callable(f):
         raise TypeError(f"fusion_diagram takes a function, got f={f!r}")
     jaxpr = make_jaxpr(f)(*args)
-    plan = Plan(compile_jaxpr(jaxpr, called(f)).plan())
+    driver = compile_jaxpr(jaxpr, called(f)).plan()
+    plan = Plan(driver) if fused else Apart(driver)
     canvas = Canvas(WIDTH)
     canvas.text(MARGIN, 18, "arrays in memory", bold=True)
     canvas.text(MARGIN + LEFT + ARROW, 18, "what runs", bold=True)
     y = 36.0
     for group in plan.groups:
         y = draw_group(canvas, group, y) + 16
-    kernels = sum(group.kind == "green" for group in plan.groups)
-    calls = len(plan.groups) - kernels
-    said = f"{count(plan.equations, 'equation')} in {count(kernels, 'kernel')}"
-    said += f" and {count(calls, 'call')} of NumPy" if calls else ""
-    said += f": {amount(plan.fused)} through memory."
-    canvas.text(MARGIN, y + 4, said)
-    apart = f"With one loop for each equation it would be {amount(plan.apart)}."
+    what, text, apart = plan.said(called(f))
+    canvas.text(MARGIN, y + 4, text)
     canvas.text(MARGIN, y + 22, apart)
     lines = [line for g in plan.groups for p in g.parts for line in p.lines]
     facts = [
@@ -238,16 +275,15 @@ def fusion_diagram(f, *args):
     ]
     return canvas.finish(
         y + 40,
-        words(called(f), plan, f"{said} {apart}"),
+        words(plan, f"{what}: {text} {apart}"),
         groups=facts,
         registers=[line.text for line in lines if line.where == "register"],
         bytes=(plan.fused, plan.apart),
     )
 
 
-def words(name, plan, said):
-    """The picture in words."""
-    text = f"What jit makes of {name}: {said}"
+def words(plan, text):
+    """The picture in words, after a beginning."""
     for group in plan.groups[:6]:
         size = sum(len(part.lines) for part in group.parts)
         text += f" {group.title} holds {count(size, 'equation')}"

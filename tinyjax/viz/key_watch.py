@@ -8,12 +8,14 @@ values, so a key is known by its two words, wherever it is kept meanwhile.
 import itertools
 import os
 import sys
+from contextlib import ExitStack
 
 import numpy as np
 
 from tinyjax import random
 from tinyjax.array import lift
 from tinyjax.compiler.passes import called
+from tinyjax.config import disable_jit
 from tinyjax.core import EVAL, Trace, active, current_trace, run
 from tinyjax.primitives.random_bits import (
     random_bits_p,
@@ -23,6 +25,7 @@ from tinyjax.primitives.random_bits import (
     random_split_p,
 )
 from tinyjax.primitives.random_gamma import random_gamma_p
+from tinyjax.transforms.ad import transpose
 
 RANDOM = os.path.dirname(random.__file__) + os.sep
 PACKAGE = os.path.dirname(os.path.dirname(random.__file__)) + os.sep
@@ -91,6 +94,8 @@ class KeyWatch(Trace):
             for seed, words in zip(np.ravel(args[0].npy), words_of(out)):
                 self.root(words, f"key({int(seed)})")
             return
+        if is_backward():
+            return
         name, frame = self.caller()
         if name not in (None, *MAKERS):  # a function that draws: what it does inside is its own
             if frame in self.calls:
@@ -151,6 +156,15 @@ class KeyWatch(Trace):
         return None, None
 
 
+def is_backward():
+    """Whether a derivative is on its way back: what `checkpoint` computes again there draws the
+    numbers of the forward pass once more, which is no reuse."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_code is not transpose.__code__:
+        frame = frame.f_back
+    return frame is not None
+
+
 class Equation:
     """An operation, as `called` looks at it."""
 
@@ -186,10 +200,11 @@ class watch_keys:
         if current_trace() is not EVAL:
             raise TypeError("watch_keys follows real keys: use it outside of jit, grad and vmap")
         self.watch = KeyWatch()
-        self.active = active(self.watch)
-        self.active.__enter__()
+        self.scopes = ExitStack()
+        self.scopes.enter_context(disable_jit())  # functions and loops run as they are written
+        self.scopes.enter_context(active(self.watch))
         return self.watch
 
     def __exit__(self, *exception):
-        self.active.__exit__(*exception)
+        self.scopes.close()
         self.watch.calls.clear()  # frames

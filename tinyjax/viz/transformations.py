@@ -56,9 +56,9 @@ class Ring:
 
 
 def transformation_stack(f, *args):
-    """Draw what a transformed function is made of: boxes in boxes, with what each takes and returns.
+    """Draw what a transformed function is made of, with what each part takes and returns.
 
-    The outermost transformation is outside.
+    Each transformation is a box around what it transforms.
 
     Args:
       f: a function that jit, grad, vmap and so on have made, of one another or of your own.
