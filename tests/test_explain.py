@@ -392,6 +392,23 @@ def test_what_a_function_transforms_inside_is_told_too():
     assert str(story.program) == str(tinyjax.make_jaxpr(tinyjax.jit(step))(X, M))
 
 
+def test_jvp_and_vjp_inside_are_told_too():
+    def product(x, v):
+        return tinyjax.jvp(tinyjax.grad(loss), (x, x), (v, v))[1]
+
+    def weighted(x):
+        y, pull = tinyjax.vjp(vector, x)
+        return pull(y)[0]
+
+    inside = titles(tinyjax.explain(product)(X, X))
+    assert inside[1] == "inside product: loss, as written"
+    assert inside[-1] == "inside product: jvp(grad(loss), ...)"
+    assert titles(tinyjax.explain(weighted)(X))[-2:] == [
+        "inside weighted: vjp, step 3: backward",
+        "inside weighted: vjp(vector, ...): all of it",
+    ]
+
+
 def test_a_call_inside_of_one_kind_is_told_once_and_only_some_kinds():
     def many(x):
         total = x

@@ -1,11 +1,13 @@
 """The transformed functions that a function calls: jit(update) is mostly about a grad inside."""
 
 import contextlib
+import inspect
 import sys
 
 from tinyjax.core import Tracer
 from tinyjax.errors import UnexpectedTracerError
-from tinyjax.explaining.levels import levels_of, traced
+from tinyjax.explaining.levels import levels_of, takes_function, traced
+from tinyjax.explaining.stack import AT_ONCE
 from tinyjax.source import is_user_file
 from tinyjax.tracebacks import boundary
 from tinyjax.transforms.flat import layer_of
@@ -13,6 +15,9 @@ from tinyjax.tree_util import tree_leaves, tree_map
 
 MOST = 4  # calls inside of one function whose stories are told
 BOUNDARY = boundary(lambda: None).__code__  # the code that a call of a transformed function runs
+
+
+IN_BOUNDARY = {inspect.unwrap(transform): transform for transform in AT_ONCE}
 
 
 class Watch:
@@ -37,9 +42,11 @@ class Watch:
         if what != "call" or self.running is not None or frame.f_code is not BOUNDARY:
             return
         names = frame.f_locals
-        if layer_of(names["fun"]) and is_user_file(frame.f_back.f_code.co_filename):
+        fun = IN_BOUNDARY.get(names["fun"], names["fun"])
+        known = layer_of(fun) or takes_function(fun)
+        if known and is_user_file(frame.f_back.f_code.co_filename):
             self.running = frame
-            self.calls.append((names["fun"], names["args"], names["kwargs"]))
+            self.calls.append((fun, names["args"], names["kwargs"]))
 
 
 def calls_inside(level, use):
@@ -71,6 +78,6 @@ def type_of(x):
 def kind(fun, args, kwargs):
     """What calls with one story have in common."""
     layer = layer_of(fun)
-    types = [str(getattr(x, "aval", x)) for x in tree_leaves((args, kwargs))]
-    inner = layer.function
-    return layer.transform, getattr(inner, "__code__", id(inner)), str(layer.options), *types
+    name, inner, options = layer[:3] if layer else (AT_ONCE[fun], *args[:1], {})
+    types = tuple([str(getattr(x, "aval", x)) for x in tree_leaves((args, kwargs))])
+    return name, getattr(inner, "__code__", id(inner)), str(options), types
