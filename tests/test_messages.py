@@ -14,6 +14,7 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import errors, lax
+from tinyjax.example_libraries import optimizers
 
 NAMES = {"jax": jax, "jnp": jnp, "lax": lax, "np": np, "math": math}
 
@@ -578,3 +579,88 @@ def test_names_are_not_those_of_other_arrays():
     """A variable whose shape is not that of the operand is none."""
     text = str(error_of(define("f = lambda m, p: jnp.linalg.solve(m, p)"), jnp.eye(3), A))
     assert "    m:" not in text
+
+
+# ---- pytrees -------------------------------------------------------------------------------------
+
+TREE = {f"layer{i}": {"w": jnp.ones((2, 2)), "b": jnp.ones(2)} for i in range(30)}
+RENAMED = {**TREE, "layer7": {"w": jnp.ones((2, 2)), "c": jnp.ones(2)}}
+RESHAPED = {**TREE, "layer7": {"w": jnp.ones((3, 2)), "b": jnp.ones(2)}}
+SHORTER = {k: v for k, v in TREE.items() if k != "layer7"}
+B_C = "['layer7'] is a dict with key 'b' but"
+SIDES = "['layer7']['w'] has type float32[2,2] but"
+TREES = {
+    "map": (lambda: jax.tree.map(jnp.add, TREE, RENAMED), ["['layer7']", "('b', 'w')"]),
+    "map_fewer": (lambda: jax.tree.map(jnp.add, TREE, SHORTER), ["{layer7}", "and 25 more"]),
+    "cond": (lambda: lax.cond(True, lambda: TREE, lambda: RENAMED),
+             [f"true_fun{B_C} false_fun has a dict with key 'c' there, so the keys do not match"]),
+    "cond_types": (lambda: lax.cond(True, lambda: TREE, lambda: RESHAPED),
+                   [f"true_fun{SIDES} false_fun has float32[3,2] there, so the shapes differ"]),
+    "switch": (lambda: lax.switch(0, [lambda: 1.0, lambda: 1, lambda: 1.0]),
+               ["branch 0 and branch 1", "float32[] but branch 1 has int32[]"]),
+    "scan": (lambda: lax.scan(lambda c, x: (RENAMED, x), TREE, jnp.ones(3)),
+             [f"carry in{B_C} carry out has a dict with key 'c'"]),
+    "scan_types": (lambda: lax.scan(lambda c, x: (RESHAPED, x), TREE, jnp.ones(3)),
+                   [f"carry in{SIDES} carry out has float32[3,2]"]),
+    "while": (lambda: lax.while_loop(lambda c: True, lambda c: RENAMED, TREE),
+              [f"input{B_C} output has a dict with key 'c'"]),
+    "while_types": (lambda: lax.while_loop(lambda c: True, lambda c: RESHAPED, TREE),
+                    [f"input{SIDES} output has float32[3,2]"]),
+    "fori": (lambda: lax.fori_loop(0, 3, lambda i, c: (c, c), 0), ["is an array but", "a tuple"]),
+    "vjp": (lambda: jax.vjp(lambda x: x, TREE)[1](RENAMED),
+            ["argument['layer7'] is a dict with key 'c' but the function's output has a dict"]),
+    "vjp_types": (lambda: jax.vjp(lambda x: x, TREE)[1](RESHAPED),
+                  ["got float32[3,2], but expected float32[2,2]", "output['layer7']['w']"]),
+    "jvp": (lambda: jax.jvp(lambda x: x, (TREE,), (RENAMED,)),
+            ["primals[0]['layer7'] is a dict with key 'b' but tangents has a dict with key 'c'"]),
+    "in_axes": (lambda: jax.vmap(lambda p: p, in_axes=({"layer0": 0},))(TREE),
+                ["at key path vmap in_axes[0]", "1 child (layer0)", "and 25 more"]),
+    "optimizer": (lambda: optimizers.sgd(0.1)[1](0, RENAMED, optimizers.sgd(0.1)[0](TREE)),
+                  ["parameters['layer7'] is a dict with key 'b' but gradients has a dict with"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TREES)
+def test_trees_show_only_what_differs(case):
+    """The key path and both sides; never a tree of thirty layers."""
+    run, words = TREES[case]
+    text = str(error_of(run))
+    for word in words:
+        assert word in text
+    assert "layer20" not in text
+    assert len(text.splitlines()) <= 8
+    assert len(text) < 700
+
+
+# ---- other mistakes ------------------------------------------------------------------------------
+
+MISTAKES = {
+    "jit_of_a_value": ("jax.jit(jnp.sin(1.0))", "write jax.jit(jnp.sin)(1.0) instead of"),
+    "grad_of_a_value": ("jax.grad(jnp.sin(1.0))", "write jax.grad(jnp.sin)(1.0) instead of"),
+    "text": ("jax.jit(lambda x, mode: x)(1.0, 'relu')", 'jit(f, static_argnames="mode")'),
+    "function": ("jax.jit(lambda g, x: g(x))(jnp.sin, 1.0)", 'jit(f, static_argnames="g")'),
+    "list": ("jnp.sum([1, 2])", "Make it an array first: jnp.array(...)"),
+    "list_operand": ("jnp.ones(2) + [1, 2]", "Make the list an array first, with jnp.array"),
+    "ragged": ("jnp.array([[1, 2], [3]])", "Rows must have one length"),
+    "float_index": ("jnp.ones(3)[1.0]", "x[int(i)]"),
+    "float_indices": ("jnp.ones(3)[jnp.ones(2)]", "x[i.astype(int)]"),
+    "seed": ("jax.random.normal(0, (3,))", "jax.random.key(seed)"),
+    "no_key": ("jax.random.normal((3,))", "jax.random.key(seed)"),
+    "key_arithmetic": ("jax.random.key(0) + 1", "jax.random.fold_in(key, i)"),
+    "several_keys": ("jax.random.normal(jax.random.split(jax.random.key(0)))", "Use jax.vmap"),
+    "vector_output": ("jax.grad(lambda x: x**2)(jnp.ones(3))", "jax.vmap(jax.grad(f))"),
+    "integer": ("jax.grad(lambda x: x**2)(3)", "3.0 instead of 3"),
+    "scalar": ("jax.vmap(lambda x: x)(1.0)", "None in in_axes"),
+    "static_list": ("jax.jit(lambda x, n: x, static_argnums=1)(1.0, [1])", "a tuple for a list"),
+    "shape_and_dtype": ("jnp.zeros(2, 3)", "jnp.zeros((2, 3))"),
+    "strict_dtypes": ("lax.add(1, 1.0)", "jnp.add is a similar function"),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_typical_mistakes_say_what_to_write(case):
+    """In at most eight lines."""
+    text, words = MISTAKES[case]
+    message = str(error_of(define(f"f = lambda: {text}")))
+    assert words in message
+    assert len(message.splitlines()) <= 8

@@ -4,7 +4,7 @@ import operator
 
 import numpy as np
 
-from tinyjax import dtypes
+from tinyjax import dtypes, messages
 from tinyjax.array import Array, is_arraylike, lift
 from tinyjax.core import Tracer, Undef, Zero, check_runnable, run
 from tinyjax.primitives.linear import instantiate, zeros
@@ -20,6 +20,7 @@ from tinyjax.transforms.ad import (
 )
 from tinyjax.transforms.flat import FlatFun, arg_names, fun_name, lift_args, lift_output, wraps
 from tinyjax.transforms.stage import dce, prune_captured
+from tinyjax.transforms.tree_words import leaf_path, structure_differences
 from tinyjax.tree_util import (
     Partial,
     keystr,
@@ -61,9 +62,10 @@ def jvp(fun, primals, tangents, has_aux=False):
     leaves, in_tree = tree_flatten(tuple(primals))
     tangent_leaves, tangent_tree = tree_flatten(tuple(tangents))
     if in_tree != tangent_tree or isinstance(primals, list) != isinstance(tangents, list):
+        trees = tree_structure(primals), tree_structure(tangents)
         raise TypeError(
-            "primal and tangent arguments to jax.jvp must have the same tree structure; primals "
-            f"have {tree_structure(primals)} whereas tangents have {tree_structure(tangents)}."
+            "primal and tangent arguments to jax.jvp must have the same tree structure, but they "
+            "differ:\n" + "\n".join(structure_differences(*trees, "primals", "tangents"))
         )
     xs = lift_args(leaves, fun_name(fun))
     ts = [check_tangent(x, t, i) for i, (x, t) in enumerate(zip(xs, tangent_leaves))]
@@ -143,11 +145,12 @@ class LinearMap:
         """Cotangents of the outputs -> cotangents of the inputs."""
         leaves, tree = tree_flatten(ct)
         if tree != self.out_tree:
+            lines = structure_differences(tree, self.out_tree, "argument", "the function's output")
             raise ValueError(
-                "unexpected tree structure of argument to vjp function: got "
-                f"{tree}, but expected to match {self.out_tree}"
+                "unexpected tree structure of argument to vjp function: it must be that of the "
+                "function's output, but they differ:\n" + "\n".join(lines)
             )
-        cts = [check_cotangent(c, a) for c, a in zip(leaves, self.outs)]
+        cts = [check_cotangent(c, a, tree, i) for i, (c, a) in enumerate(zip(leaves, self.outs))]
         args = [*residuals, *map(Undef, take(self.ins, self.inexact))]
         cts = transpose(self.jaxpr, args, take(cts, self.mask))
         cts = spread(map(instantiate, cts), self.inexact, lambda i: float0_zeros(self.ins[i]))
@@ -159,7 +162,7 @@ def tangent_of_constant(aval):
     return zeros(aval) if is_inexact(aval) else float0_zeros(aval)
 
 
-def check_cotangent(ct, aval):
+def check_cotangent(ct, aval, tree, i):
     """A cotangent as a Value or Zero; ValueError unless it fits the output."""
     if not is_inexact(aval):
         return Zero(aval)
@@ -170,7 +173,7 @@ def check_cotangent(ct, aval):
         raise ValueError(
             f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function: got "
             f"{c.aval.str_short()}, but expected {aval.str_short()} because the corresponding "
-            "output of the function had that type"
+            f"output of the function had that type: output{leaf_path(tree, i)}"
         )
     return c
 
@@ -441,9 +444,7 @@ def check_output_dtype(out, holomorphic):
 def check_callable(fun, name):
     """Transformations take functions."""
     if not callable(fun):
-        raise TypeError(
-            f"Expected a callable value, got {fun!r}: {name} takes a function, not its result."
-        )
+        raise messages.not_callable(fun, name)
 
 
 class FunWithAux(FlatFun):

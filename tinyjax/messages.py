@@ -428,6 +428,25 @@ def cannot_delete(array, index):
     )
 
 
+# ---- functions -----------------------------------------------------------------------------------
+
+
+def not_callable(value, name):
+    """The error of jit(f(x))."""
+    found = place()
+    hint = f"write {name}(f)(x), not {name}(f(x))"
+    node = found.node if found else None
+    if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Call):
+        inner = node.args[0]
+        outer = ast.Call(node.func, [inner.func, *node.args[1:]], node.keywords)
+        new = rewrites.fits(ast.Call(outer, inner.args, inner.keywords))
+        hint = f"write {new} instead of {show(node)}" if new else hint
+    return TypeError(
+        f"Expected a callable value, got {value!r}: {name} takes a function, not its result. "
+        f"If it is the result of a function, {hint}." + _at(found)
+    )
+
+
 # ---- leaks ---------------------------------------------------------------------------------------
 
 

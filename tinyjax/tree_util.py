@@ -307,7 +307,10 @@ def _count_children(pairs):
 
 def _names(keys):
     """Keys for messages."""
-    return ", ".join([keystr((key,), simple=True) for key in keys])
+    names = [keystr((key,), simple=True) for key in keys]
+    if len(names) > 8:  # a long list hides what it is there to show
+        names = [*names[:5], f"and {len(names) - 5} more"]
+    return ", ".join(names)
 
 
 # ---- prefixes -----------------------------------------------------------------------------------

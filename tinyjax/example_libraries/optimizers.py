@@ -14,6 +14,7 @@ import functools
 from typing import Any, NamedTuple
 
 from tinyjax import numpy as jnp
+from tinyjax.transforms.tree_words import structure_differences
 from tinyjax.tree_util import register_pytree_node, tree_flatten, tree_leaves, tree_map
 from tinyjax.util import unzip2
 
@@ -77,10 +78,10 @@ def optimizer(opt_maker):
         def tree_update(step, gradients, state):
             leaves, tree = tree_flatten(gradients)
             if tree != state.tree_def:
+                lines = structure_differences(state.tree_def, tree, "parameters", "gradients")
                 raise TypeError(
                     "optimizer update function was passed a gradient tree that did not match the "
-                    "parameter tree structure with which it was initialized: parameter tree "
-                    f"{state.tree_def} and grad tree {tree}."
+                    "parameter tree structure with which it was initialized:\n" + "\n".join(lines)
                 )
             new = pack([update(step, g, s) for g, s in zip(leaves, unpack(state))], tree)
             for old_def, new_def in zip(state.subtree_defs, new.subtree_defs):

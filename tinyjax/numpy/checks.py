@@ -15,9 +15,10 @@ def check_arraylike(fun_name, *args):
     """Raise TypeError unless all arguments are arrays or numbers (lists and tuples are not)."""
     for position, arg in enumerate(args):
         if not is_arraylike(arg):
+            hint = " Make it an array first: jnp.array(...)." if type(arg) in (list, tuple) else ""
             raise TypeError(
                 f"{fun_name} requires ndarray or scalar arguments, got {type(arg)} at position "
-                f"{position}."
+                f"{position}.{hint}"
             )
 
 

@@ -104,7 +104,7 @@ def from_sequence(sequence, dtype):
     if dtype is None:
         dtype = common_dtype(leaves)
     if not any(isinstance(x, Value) or hasattr(x, "__jax_array__") for x in leaves):
-        return lift(np.asarray(sequence, dtype))
+        return lift(regular(sequence, dtype))
     parts = [lax.expand_dims(array(x, dtype, copy=False), (0,)) for x in sequence]
     shapes = {p.shape[1:] for p in parts}
     if len(shapes) > 1:
@@ -123,6 +123,17 @@ def flat_leaves(x):
             yield from flat_leaves(item)
     else:
         yield x
+
+
+def regular(sequence, dtype):
+    """NumPy's array of nested lists, whose rows must have one length."""
+    try:
+        return np.asarray(sequence, dtype)
+    except ValueError as error:
+        hint = ""
+        if "inhomogeneous" in str(error):
+            hint = " Rows must have one length: pad the short ones, or keep a list of arrays."
+        raise ValueError(f"{error}{hint}") from None
 
 
 def common_dtype(leaves):

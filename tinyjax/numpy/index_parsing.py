@@ -12,6 +12,7 @@ from tinyjax.numpy.creation import asarray
 
 # ---- parsing ------------------------------------------------------------------------------------
 
+TO_INTEGERS = "Write x[int(i)] or x[i.astype(int)]; n // 2 is an integer where n / 2 is not."
 NEW, SLICE, ELLIPSIS, INT, MASK, ARRAY = "None", "slice", "...", "int", "mask", "array"
 
 
@@ -92,7 +93,7 @@ def kind_of(entry):
     if isinstance(entry, (float, complex, np.generic)):
         raise TypeError(
             "Indexer must have integer or boolean type, got indexer with type "
-            f"{np.dtype(type(entry))}"
+            f"{np.dtype(type(entry))}. {TO_INTEGERS}"
         )
     raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and integer or boolean "
@@ -106,7 +107,9 @@ def array_kind(dtype):
         return MASK
     if dtypes.issubdtype(dtype, np.integer):
         return ARRAY
-    raise TypeError(f"Indexer must have integer or boolean type, got indexer with type {dtype}")
+    raise TypeError(
+        f"Indexer must have integer or boolean type, got indexer with type {dtype}. {TO_INTEGERS}"
+    )
 
 
 def expand_ellipsis(items, shape):

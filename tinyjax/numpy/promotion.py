@@ -193,7 +193,10 @@ def check_args(fun_name, *args):
     if len(args) > 1 and any(isinstance(d, dtypes.ExtendedDType) for d in found):
         names = [str(dtypes.dtype(a)) for a in args]
         if len(set(names)) > 1:
-            raise TypeError(f"{fun_name} does not accept dtypes {', '.join(names)}.")
+            raise TypeError(
+                f"{fun_name} does not accept dtypes {', '.join(names)}. Keys are not numbers: "
+                "jax.random.fold_in(key, i) makes another key, jax.random.split(key) two."
+            )
 
 
 # ---- constants beside an array ------------------------------------------------------------------

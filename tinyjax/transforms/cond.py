@@ -329,7 +329,7 @@ def choose(index, branches, operands, names, true_first=False):
         )
         if differences:
             raise TypeError(
-                f"{names[0]} and {names[-1]} output must have identical types, but they differ:\n"
+                f"{names[0]} and {name} output must have identical types, but they differ:\n"
                 + "\n".join(differences)
             )
     captured = list({id(c): c for _, cs, _ in traced for c in cs}.values())

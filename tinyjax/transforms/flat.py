@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tinyjax import tree_util
 from tinyjax.array import is_arraylike, lift
 from tinyjax.tracebacks import boundary
+from tinyjax.transforms.tree_words import compact
 from tinyjax.tree_util import broadcast_prefix, prefix_errors, tree_flatten, tree_unflatten
 
 
@@ -41,12 +42,19 @@ def fun_name(f):
     return getattr(f, "__name__", type(f).__name__)
 
 
-def lift_args(leaves, name, what="argument", static="jit(f, static_argnames=...)"):
-    """Leaves of arguments as Values; TypeError names the one that is no array."""
+def lift_args(leaves, name, what="argument", static="jit(f, static_argnames=...)", names=None):
+    """Leaves of arguments as Values; TypeError names the one that is no array.
+
+    names: a function that gives the names of all leaves, which is only asked for a message.
+    """
     for i, x in enumerate(leaves):
         if not is_arraylike(x):
+            known = names() if names else ()
+            which = f"{known[i]}" if len(known) == len(leaves) else f"leaf {i}"
+            if which.isidentifier():
+                static = static.replace("...", f'"{which}"')
             raise TypeError(
-                f"Error interpreting {what} to {name}: leaf {i} is {x!r} of type {type(x)}, which "
+                f"Error interpreting {what} to {name}: {which} is {x!r} of type {type(x)}, which "
                 "is not an array or a number. If it is a string, a function or a setting, make "
                 f"the argument static with {static}."
             )

@@ -4,6 +4,7 @@ import functools
 import inspect
 import weakref
 
+from tinyjax import messages
 from tinyjax.array import Array
 from tinyjax.avals import ShapedArray
 from tinyjax.check_jaxpr import check_jaxpr
@@ -209,7 +210,7 @@ class JitFunction:
         """-> the Traced for these arguments (from the cache if it can be), and their leaves."""
         fun, static, args, kwargs = self.split_static(args, kwargs)
         leaves, in_tree = tree_flatten((args, kwargs))
-        leaves = lift_args(leaves, self.name)
+        leaves = lift_args(leaves, self.name, names=lambda: arg_names(fun, args, kwargs))
         key = Key(
             in_tree,
             tuple([(x.shape, x.dtype, x.weak_type) for x in leaves]),
@@ -453,5 +454,5 @@ def jit(
             check=check,
         )
     if not callable(fun):
-        raise TypeError(f"Expected a callable value, got {fun!r}")
+        raise messages.not_callable(fun, "jit")
     return JitFunction(fun, static_argnums, static_argnames, inline, check)

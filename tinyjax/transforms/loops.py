@@ -11,6 +11,7 @@ from tinyjax.transforms.axis_env import axis_env
 from tinyjax.transforms.call import Higher
 from tinyjax.transforms.flat import FlatFun, fun_name
 from tinyjax.transforms.stage import stage
+from tinyjax.transforms.tree_words import readable, reason
 from tinyjax.tree_util import equality_errors, keystr, tree_flatten_with_path
 
 
@@ -66,7 +67,8 @@ def type_differences(tree_in, avals_in, tree_out, avals_out, name_in, name_out):
     if tree_in != tree_out:
         a, b = tree_in.unflatten(avals_in), tree_out.unflatten(avals_out)
         return [
-            f"  * {name_in}{keystr(path)} is {one} but {name_out} has {two} there, so {why}"
+            f"  * {name_in}{keystr(path)} is {readable(one, two)} but {name_out} has "
+            f"{readable(two, one)} there, so {reason(why)}"
             for path, one, two, why in equality_errors(a, b)
         ] or [f"  * {name_in} has structure {tree_in} but {name_out} has {tree_out}"]
     paths = [p for p, _ in tree_flatten_with_path(tree_in.unflatten(avals_in))[0]]
