@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -164,9 +165,9 @@ def timeline():
 
 def texts(picture):
     """All texts that can be seen, and where they stand: pixels of the picture."""
-    renderer = picture.canvas.get_renderer()
-    picture.canvas.draw()
-    found = picture.findobj(matplotlib.text.Text)
+    renderer = picture.figure.canvas.get_renderer()
+    picture.figure.canvas.draw()
+    found = picture.figure.findobj(matplotlib.text.Text)
     shown = [t for t in found if t.get_visible() and t.get_text() and visible_tick(t)]
     return [(t.get_text(), t.get_window_extent(renderer), t) for t in shown]
 
@@ -192,7 +193,7 @@ def visible_tick(text):
 
 def assert_readable(picture):
     """No text is cut off or covers another one; none is small or hard to see."""
-    width, height = picture.get_size_inches() * picture.dpi
+    width, height = picture.figure.get_size_inches() * picture.figure.dpi
     found = texts(picture)
     assert found
     for text, box, artist in found:
@@ -209,7 +210,7 @@ def assert_readable(picture):
 def test_a_picture_can_be_read(name):
     picture = PICTURES[name]()
     assert_readable(picture)
-    width, height = picture.get_size_inches() * picture.dpi
+    width, height = picture.figure.get_size_inches() * picture.figure.dpi
     assert width <= 660, "wider than a notebook"
     assert len(picture.alt) > 20 and picture.alt.endswith(".") and "\n" not in picture.alt
 
@@ -250,6 +251,20 @@ def test_a_picture_shows_itself_in_a_notebook():
     assert image.shape[1] == 2 * metadata["image/png"]["width"]
     assert image[0, 0, 3] == 0, "the background is transparent"
     assert data["text/plain"] == repr(picture) == f"<Picture: {picture.alt}>"
+
+
+def test_notebooks_show_a_picture_once_and_keep_its_words():
+    """Whether or not they have been told how to show figures in general."""
+    from IPython.core.formatters import DisplayFormatter
+
+    picture, formatter = viz.tree_diagram([1.0, 2.0]), DisplayFormatter()
+    for general in (None, lambda figure: b"not this one"):
+        if general:
+            png = formatter.formatters["image/png"]
+            png.for_type(matplotlib.figure.Figure, general)
+        data, metadata = formatter.format(picture)
+        assert data["image/png"].startswith(b"\x89PNG") and set(data) == {"image/png", "text/plain"}
+        assert metadata["image/png"]["alt"] == picture.alt
 
 
 def test_nothing_is_left_open():
@@ -370,7 +385,7 @@ def test_slopes_are_those_of_grad():
 
 def test_tangents_touch_the_curve():
     picture = viz.tangent_lines(jnp.cos, jnp.linspace(-3, 3, 50), at=[1.0])
-    curve, tangent, point = picture.axes[0].get_lines()
+    curve, tangent, point = picture.figure.axes[0].get_lines()
     (x0, x1), (y0, y1) = tangent.get_data()
     assert (y1 - y0) / (x1 - x0) == pytest.approx(-np.sin(1), rel=1e-4)
     assert (x0 + x1) / 2 == 1 and point.get_xdata() == [1]
@@ -389,7 +404,7 @@ def test_the_path_and_the_losses_are_those_given():
 
 def red_boxes(picture):
     edge = matplotlib.colors.to_rgba(EDGES["red"])
-    return sum(patch.get_edgecolor() == edge for patch in picture.axes[0].patches)
+    return sum(patch.get_edgecolor() == edge for patch in picture.figure.axes[0].patches)
 
 
 def test_keys_used_once_are_not_red():
@@ -459,6 +474,14 @@ def test_watching_changes_no_numbers():
     viz.key_tree(lambda: watched.append(careless()))
     for a, b in zip(watched[0], careless()):
         assert np.array_equal(a, b)
+
+
+def test_the_picture_takes_the_place_of_warnings_and_errors():
+    with warnings.catch_warnings(), jax.debug_key_reuse(True):
+        warnings.simplefilter("error")
+        assert len(viz.key_tree(careless).facts["reused"]) == 2
+        with pytest.raises(jax.errors.KeyReuseError):
+            careless()
 
 
 def test_a_clone_may_be_used_again():
@@ -561,7 +584,9 @@ def test_arrays_stay_in_their_columns():
     from tinyjax.viz.stacks import COLUMN, MARGIN
 
     picture = viz.vmap_axes(lambda x: x, 2, jnp.ones((30, 40, 50)), out_axes=1)
-    cells = [p.get_xy() for p in picture.axes[0].patches if len(getattr(p, "_path", ())) == 5]
+    cells = [
+        p.get_xy() for p in picture.figure.axes[0].patches if len(getattr(p, "_path", ())) == 5
+    ]
     for corners in cells:
         left, right = corners[:, 0].min() - MARGIN, corners[:, 0].max() - MARGIN
         assert right <= (left // COLUMN + 1) * COLUMN - 20, "runs into the next column"

@@ -41,37 +41,42 @@ COLORS = {
 EDGES = {name: edge for name, (_, edge) in COLORS.items()}
 
 
-class Picture(Figure):
-    """A figure that says what is to be seen.
+class Picture:
+    """A figure that says what is to be seen; what the functions of `viz` return.
 
     alt: a sentence for people who do not see it. facts: what was drawn, as Python values.
+    figure: matplotlib's. (A Picture is no Figure itself: notebooks show these in their own way.)
     """
 
-    alt = ""
-    facts: dict
+    def __init__(self, figure, alt, facts):
+        self.figure, self.alt, self.facts = figure, alt, facts
 
     def __repr__(self):
         return f"<Picture: {self.alt}>"
 
+    def savefig(self, file, **options):
+        """Write the picture to a file, whose ending says how: .png, .svg, .pdf; the options are
+        those of matplotlib's savefig."""
+        self.figure.savefig(file, **{"dpi": SHARP * DPI} | options)
+
     def png(self):
         """The picture as bytes, in twice the resolution in which it is shown."""
         file = io.BytesIO()
-        self.savefig(file, format="png", dpi=SHARP * DPI)
+        self.savefig(file, format="png")
         return file.getvalue()
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         """What notebooks show: the picture and, where there are none, its words."""
-        width, height = [round(DPI * inches) for inches in self.get_size_inches()]
+        width, height = [round(DPI * inches) for inches in self.figure.get_size_inches()]
         data = {"image/png": self.png(), "text/plain": repr(self)}
         return data, {"image/png": {"width": width, "height": height, "alt": self.alt}}
 
 
-def new_picture(width=WIDTH, height=400):
-    """An empty picture with a transparent background."""
-    picture = Picture(figsize=(width / DPI, height / DPI), dpi=DPI, facecolor="none")
-    FigureCanvasAgg(picture)
-    picture.facts = {}
-    return picture
+def new_figure(width=WIDTH, height=400):
+    """An empty figure with a transparent background."""
+    figure = Figure(figsize=(width / DPI, height / DPI), dpi=DPI, facecolor="none")
+    FigureCanvasAgg(figure)
+    return figure
 
 
 def font(size=SIZE, mono=False, bold=False):
@@ -91,19 +96,18 @@ class Canvas:
 
     def __init__(self, width=WIDTH):
         self.width = width
-        self.picture = new_picture(width)
-        self.axes = self.picture.add_axes((0, 0, 1, 1))
+        self.figure = new_figure(width)
+        self.axes = self.figure.add_axes((0, 0, 1, 1))
         self.axes.set_axis_off()
-        self.renderer = self.picture.canvas.get_renderer()
+        self.renderer = self.figure.canvas.get_renderer()
         self.drawn = 0
 
     def finish(self, height, alt, **facts):
         """The picture. facts: what was drawn."""
-        self.picture.set_size_inches(self.width / DPI, height / DPI)
+        self.figure.set_size_inches(self.width / DPI, height / DPI)
         self.axes.set_xlim(0, self.width)
         self.axes.set_ylim(height, 0)
-        self.picture.alt, self.picture.facts = alt, facts
-        return self.picture
+        return Picture(self.figure, alt, facts)
 
     def above(self):
         """A zorder above all that has been drawn."""

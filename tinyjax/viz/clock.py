@@ -72,7 +72,8 @@ def measure(f, args):
         ready = time.monotonic_ns()
     words = np.stack([np.asarray(x) for x in outs[:clocks]], axis=1).astype(np.int64)
     times = words[..., 0] << 32 | words[..., 1]
-    return Measured(eqn.params["name"], start, ready, times, exchanges)
+    name = eqn.params["name"].replace("<lambda>", "f")
+    return Measured(name, start, ready, times, exchanges)
 
 
 def operands_of(jaxpr, eqn, place, args):

@@ -15,7 +15,7 @@ import numpy as np
 from tinyjax import random
 from tinyjax.array import lift
 from tinyjax.compiler.passes import called
-from tinyjax.config import disable_jit
+from tinyjax.config import debug_key_reuse, disable_jit, warn_key_reuse
 from tinyjax.core import EVAL, Trace, active, current_trace, run
 from tinyjax.primitives.random_bits import (
     random_bits_p,
@@ -202,6 +202,8 @@ class watch_keys:
         self.watch = KeyWatch()
         self.scopes = ExitStack()
         self.scopes.enter_context(disable_jit())  # functions and loops run as they are written
+        self.scopes.enter_context(warn_key_reuse(False))  # the picture will show it
+        self.scopes.enter_context(debug_key_reuse(False))
         self.scopes.enter_context(active(self.watch))
         return self.watch
 

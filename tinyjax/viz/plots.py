@@ -7,16 +7,27 @@ import numpy as np
 from tinyjax import numpy as jnp
 from tinyjax.autodiff import grad
 from tinyjax.mapping import vmap
-from tinyjax.viz.canvas import EDGES, GREY, SIZE, WIDTH, called, count, font, listed, new_picture
+from tinyjax.viz.canvas import (
+    EDGES,
+    GREY,
+    SIZE,
+    WIDTH,
+    Picture,
+    called,
+    count,
+    font,
+    listed,
+    new_figure,
+)
 
 PLACES = [(0, 16), (0, -16), (48, 12), (-48, 12), (48, -14), (-48, -14), (0, 32), (0, -32)]
 
 
 def new_axes(width, height, x_label, y_label):
-    """-> a picture and its axes, whose lines and numbers read on light and dark pages."""
-    picture = new_picture(width, height)
+    """-> a figure and its axes, whose lines and numbers read on light and dark pages."""
+    figure = new_figure(width, height)
     left, bottom = 58 / width, 46 / height
-    axes = picture.add_axes((left, bottom, 1 - left - 14 / width, 1 - bottom - 34 / height))
+    axes = figure.add_axes((left, bottom, 1 - left - 14 / width, 1 - bottom - 34 / height))
     axes.set_facecolor("none")
     axes.tick_params(colors=GREY, labelsize=SIZE, labelfontfamily="DejaVu Sans")
     for side, spine in axes.spines.items():
@@ -26,13 +37,13 @@ def new_axes(width, height, x_label, y_label):
     axes.set_ylabel(y_label, color=GREY, fontproperties=font(SIZE + 0.5))
     axes.grid(color=GREY, alpha=0.25, linewidth=0.7)
     axes.set_axisbelow(True)
-    return picture, axes
+    return figure, axes
 
 
-def fit(picture, axes):
+def fit(figure, axes):
     """Give the labels beside the axes the room that they need."""
-    width = picture.get_size_inches()[0] * picture.dpi
-    box = axes.get_tightbbox(picture.canvas.get_renderer())
+    width = figure.get_size_inches()[0] * figure.dpi
+    box = axes.get_tightbbox(figure.canvas.get_renderer())
     left, right = max(4 - box.x0, 0) / width, max(box.x1 + 4 - width, 0) / width
     place = axes.get_position()
     axes.set_position((place.x0 + left, place.y0, place.width - left - right, place.height))
@@ -90,7 +101,7 @@ def tangent_lines(f, xs, at=(), derivative=False):
         )
     slopes = [float(slope(x)) for x in points]
     heights = [float(f(x)) for x in points]
-    picture, axes = new_axes(WIDTH * 0.85, 330, "x", "")
+    figure, axes = new_axes(WIDTH * 0.85, 330, "x", "")
     axes.plot(xs, ys, color=EDGES["blue"], linewidth=2.2, label=f"{name}(x)", zorder=3)
     low, high = padded([ys])
     if derivative:
@@ -115,14 +126,13 @@ def tangent_lines(f, xs, at=(), derivative=False):
     axes.set_xlim(xs[0], xs[-1])
     axes.set_ylim(low, high)
     legend(axes)
-    fit(picture, axes)
-    label_points(picture, axes, points, heights, [f"slope {number(m)}" for m in slopes])
+    fit(figure, axes)
+    label_points(figure, axes, points, heights, [f"slope {number(m)}" for m in slopes])
     tangents = listed(f"slope {number(m)} at x = {number(x)}" for x, m in zip(points, slopes))
-    picture.alt = f"The curve of {name} from x = {number(xs[0])} to {number(xs[-1])}"
-    picture.alt += f", with {count(len(points), 'tangent')}: {tangents}" if points else ""
-    picture.alt += ", and the curve of its derivative as a dashed line." if derivative else "."
-    picture.facts = {"points": points, "heights": heights, "slopes": slopes}
-    return picture
+    alt = f"The curve of {name} from x = {number(xs[0])} to {number(xs[-1])}"
+    alt += f", with {count(len(points), 'tangent')}: {tangents}" if points else ""
+    alt += ", and the curve of its derivative as a dashed line." if derivative else "."
+    return Picture(figure, alt, {"points": points, "heights": heights, "slopes": slopes})
 
 
 def checked_curve(f, xs):
@@ -143,9 +153,9 @@ def padded(curves):
     return float(low - room), float(high + room)
 
 
-def label_points(picture, axes, xs, ys, labels):
+def label_points(figure, axes, xs, ys, labels):
     """Write each label near its point: where it covers no other label and as little as possible."""
-    renderer = picture.canvas.get_renderer()
+    renderer = figure.canvas.get_renderer()
     taken = [axes.transData.transform((x, y)) for x, y in zip(xs, ys)]
     frame, boxes = axes.get_window_extent(renderer), []
     lines = [axes.transData.transform(line.get_xydata()) for line in axes.get_lines()]
@@ -228,7 +238,7 @@ def loss_landscape(loss, x_range, y_range, path=None, labels=("w", "b")):
     xs, ys = [np.linspace(*pair, 90, dtype=np.float32) for pair in (x_range, y_range)]
     grid = np.asarray(vmap(lambda y: vmap(lambda x: f(x, y))(xs))(ys))
     losses = [float(f(*map(jnp.asarray, p))) for p in steps]
-    picture, axes = new_axes(WIDTH * 0.75, 400, *labels)
+    figure, axes = new_axes(WIDTH * 0.75, 400, *labels)
     low, high = float(np.nanmin(grid)), float(np.nanmax(grid))
     span = high - low or 1.0
     levels = low + span * np.linspace(0, 1, 15)[1:-1] ** 2  # rings near the minimum, too
@@ -254,10 +264,9 @@ def loss_landscape(loss, x_range, y_range, path=None, labels=("w", "b")):
     legend(axes)
     axes.set_xlim(*x_range)
     axes.set_ylim(*y_range)
-    fit(picture, axes)
-    picture.alt = landscape_words(loss, x_range, y_range, labels, steps, losses)
-    picture.facts = {"path": steps.tolist(), "losses": losses, "grid": grid}
-    return picture
+    fit(figure, axes)
+    alt = landscape_words(loss, x_range, y_range, labels, steps, losses)
+    return Picture(figure, alt, {"path": steps.tolist(), "losses": losses, "grid": grid})
 
 
 def of_two(loss):
