@@ -34,6 +34,11 @@ PARAMS = [(jnp.ones((3, 4)), jnp.ones(4)), (jnp.ones((4, 1)), jnp.ones(1))]
 BATCH = jnp.ones((5, 3)), jnp.ones((5, 1))
 
 
+def train(w, _):
+    """One step, for scan."""
+    return w - jax.grad(lambda w: mlp_loss([(w, PARAMS[0][1]), PARAMS[1]], *BATCH))(w), 0.0
+
+
 def wave(x):
     return jnp.sin(x) * x + x**2
 
@@ -109,6 +114,9 @@ NETWORK_ARGS = jnp.ones((64, 128)), jnp.ones(128), jnp.ones((128, 10)), jnp.ones
 PICTURES = {
     "graph": lambda: viz.jaxpr_graph(wave, 1.0),
     "graph of a gradient": lambda: viz.jaxpr_graph(jax.grad(mlp_loss), PARAMS, *BATCH),
+    "graph of a scan of gradients": lambda: viz.jaxpr_graph(
+        lambda w: lax.scan(train, w, jnp.arange(3.0)), PARAMS[0][0]
+    ),
     "graph with jit": lambda: viz.jaxpr_graph(lambda x: jax.jit(wave)(x) + x, jnp.ones(3)),
     "graph with scan": lambda: viz.jaxpr_graph(scanned, jnp.ones(3)),
     "graph with cond": lambda: viz.jaxpr_graph(branches, 1.0),

@@ -42,12 +42,12 @@ class Measured:
     """A call of a pmapped function. start, ready: of the call, in the user's process.
 
     times: for each device, nanoseconds at the beginning, before and after each exchange, at the
-    end. exchanges: the names of these.
+    end. exchanges: the names of these. devices: their numbers.
     """
 
-    def __init__(self, name, start, ready, times, exchanges):
+    def __init__(self, name, start, ready, times, exchanges, devices):
         self.name, self.start, self.ready = name, start, ready
-        self.times, self.exchanges = times, exchanges
+        self.times, self.exchanges, self.devices = times, exchanges, devices
 
 
 def measure(f, args):
@@ -73,7 +73,8 @@ def measure(f, args):
     words = np.stack([np.asarray(x) for x in outs[:clocks]], axis=1).astype(np.int64)
     times = words[..., 0] << 32 | words[..., 1]
     name = eqn.params["name"].replace("<lambda>", "f")
-    return Measured(name, start, ready, times, exchanges)
+    devices = eqn.params["devices"] or range(len(times))
+    return Measured(name, start, ready, times, exchanges, list(devices))
 
 
 def operands_of(jaxpr, eqn, place, args):

@@ -5,6 +5,7 @@ its own there, so that it finds a way between the boxes.
 """
 
 GAP = 18  # between boxes of a layer
+LANE_GAP = 10  # beside an edge that passes it
 LAYER_GAP = 26  # between layers, where the edges bend
 LANE = 6  # the width of an edge that passes a layer
 
@@ -15,6 +16,7 @@ class Box:
     def __init__(self, width, height, sources=()):
         self.width, self.height, self.sources = width, height, list(sources)
         self.layer, self.x, self.y = 0, 0.0, 0.0
+        self.is_lane = width == LANE
 
     @property
     def center(self):
@@ -42,7 +44,7 @@ class Layout:
         used = {}
         for box in boxes:
             layer = max([s.layer + 1 for s in box.sources], default=0)
-            while used.get(layer, 0) + box.width > self.room * 0.94 and used.get(layer, 0):
+            while used.get(layer, 0) + box.width > self.room * 0.9 and used.get(layer, 0):
                 layer += 1
             box.layer = layer
             used[layer] = used.get(layer, 0) + box.width + GAP
@@ -89,10 +91,9 @@ class Layout:
     def place_across(self):
         """Each box in the middle of its neighbours, as far as those beside it allow."""
         for layer in self.layers:
-            x = (self.room - span(layer)) / 2
-            for box in layer:
-                box.x = x
-                x += box.width + GAP
+            left = (self.room - span(layer)) / 2
+            for box, offset in zip(layer, offsets(layer)):
+                box.x = left + offset
         for sweep in range(12):
             down = sweep % 2 == 0
             near = self.above if down else self.below
@@ -124,9 +125,20 @@ class Layout:
         self.height = max(y - LAYER_GAP, 0)
 
 
+def offsets(layer):
+    """Where the boxes of a layer that stands close begin."""
+    found, x, before = [], 0.0, None
+    for box in layer:
+        if before is not None:
+            x += LANE_GAP if box.is_lane or before.is_lane else GAP
+        found.append(x)
+        x, before = x + box.width, box
+    return found
+
+
 def span(layer):
     """The width of a layer that stands close."""
-    return sum(b.width for b in layer) + GAP * (len(layer) - 1)
+    return offsets(layer)[-1] + layer[-1].width if layer else 0
 
 
 def mean(numbers, default):
@@ -140,17 +152,13 @@ def spread_out(layer, wanted, room):
     Without their widths, positions must not fall: neighbours that want to pass one another meet at
     the mean (isotonic regression, by pooling adjacent violators).
     """
-    offset, offsets = 0.0, []
-    for box in layer:
-        offsets.append(offset)
-        offset += box.width + GAP
-    pools = []  # (sum, how many)
-    for want, before in zip(wanted, offsets):
+    close, pools = offsets(layer), []  # pools: (sum, how many)
+    for want, before in zip(wanted, close):
         pools.append((want - before, 1))
         while len(pools) > 1 and pools[-2][0] / pools[-2][1] > pools[-1][0] / pools[-1][1]:
             (total, n), (more, m) = pools[-2], pools.pop()
             pools[-1] = total + more, n + m
     slack = max(room - span(layer), 0)
     flat = [min(max(total / n, 0), slack) for total, n in pools for _ in range(n)]
-    for box, x, before in zip(layer, flat, offsets):
+    for box, x, before in zip(layer, flat, close):
         box.x = x + before

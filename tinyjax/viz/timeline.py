@@ -100,7 +100,7 @@ def draw(canvas, measured, devices, seconds):
     canvas.text(x0 + width / 2, top + BAR / 2, said, INK, SMALL, "center")
     for k, pieces in enumerate(devices):
         y = top + ROW * (k + 1)
-        canvas.text(MARGIN, y + BAR / 2, f"cpu:{k}", mono=True)
+        canvas.text(MARGIN, y + BAR / 2, f"cpu:{measured.devices[k]}", mono=True)
         for n, (start, end) in enumerate(pieces):
             x, wide = x0 + start * scale, max((end - start) * scale, 1.5)
             if n % 2:
