@@ -179,9 +179,10 @@ x[10]
 # %% [markdown]
 # You get the last element. A compiled program on a GPU cannot well stop in the middle and raise an
 # error, so JAX settled what happens instead: an index for **reading** is clipped to the nearest
-# element, and an index for **writing** beyond the end writes nothing. JAX does both in silence.
+# element, and an index for **writing** beyond the end writes nothing. JAX does both in silence. tinyjax
+# does the same, and warns where it can see that you wrote such an index.
 #
-# Ask for something else if you need it: `get` with a fill value makes the mistake visible.
+# Indices that were computed get no warning. `get` with a fill value makes the mistake visible.
 
 # %%
 position = jnp.array([1, 10])
@@ -421,7 +422,7 @@ print(f"the call returned after {1000 * handed_over:.2f} ms, the values came aft
 #
 # - Nothing changes an array. `x.at[i].set(v)` and its siblings return new ones, and `add` counts every
 #   index.
-# - Reading beyond the end gives the nearest element, writing there does nothing. No error stops you.
+# - Reading beyond the end gives the nearest element, writing there does nothing. There is no error.
 # - 32 bits are the default; a floating type beats an integer type; Python's numbers are weak.
 # - `jnp` converts, `lax` is strict, and all functions end in primitives.
 # - Calls return early: `block_until_ready()` before you stop the clock.
