@@ -841,6 +841,32 @@ def test_what_was_captured_must_stay():
         f(1.0)
 
 
+def test_static_objects_that_compare_by_value_may_change():
+    class Scale:
+        def __init__(self):
+            self.factor = 2.0
+
+        def __hash__(self):
+            return hash(self.factor)
+
+        def __eq__(self, other):
+            return type(other) is Scale and self.factor == other.factor
+
+        @functools.partial(jax.jit, static_argnums=0, check=True)
+        def apply(self, x):
+            return x * self.factor
+
+    class Careless(Scale):
+        __hash__, __eq__ = object.__hash__, object.__eq__
+
+    scale, careless = Scale(), Careless()
+    assert scale.apply(1.0) == careless.apply(1.0) == 2.0
+    scale.factor = careless.factor = 3.0
+    assert scale.apply(1.0) == 3.0  # another static value, another program
+    with pytest.raises(ImpureFunctionError, match="self.factor.*2.0 -> 3.0"):
+        careless.apply(1.0)
+
+
 def test_a_global_that_is_bound_anew_after_the_trace():
     f = jax.jit(lambda x: x * AFTER, check=True)
     f(1.0)

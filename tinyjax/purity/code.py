@@ -88,7 +88,7 @@ def is_watched(code, namespace):
     """Whether a code object, with these globals, is the user's."""
     if is_watched_file(code.co_filename):
         return True
-    own = namespace.get("__name__") == "__main__"  # python -c has no file
+    own = namespace.get("__name__", "__main__") == "__main__"  # python -c and exec have no file
     return own and code.co_filename == "<string>" and code.co_name != "__init__"
 
 

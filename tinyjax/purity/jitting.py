@@ -13,7 +13,9 @@ from tinyjax.purity.surroundings import Change
 from tinyjax.purity.tracing import is_inside
 from tinyjax.purity.watching import root_codes
 
-_checked: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # JitFunction -> Captured
+_checked: weakref.WeakKeyDictionary = (
+    weakref.WeakKeyDictionary()
+)  # JitFunction -> {static values: Captured}
 _seen: set = set()  # codes that ran under the check of a function that calls them
 
 
@@ -73,18 +75,18 @@ def check_jit(jitted, args, kwargs):
     """
     if is_inside():  # part of a check that goes on
         return
-    known = _checked.get(jitted)
-    if known is None:
-        codes = root_codes(jitted.fun)
-        if not codes or (not jitted.check and codes <= _seen):
-            return
-        fun, _, args, kwargs = jitted.split_static(args, kwargs)
+    codes = root_codes(jitted.fun)
+    if not codes:
+        return
+    fun, static, args, kwargs = jitted.split_static(args, kwargs)
+    checks = _checked.setdefault(jitted, {})  # by static values: other ones make another program
+    if static in checks:
+        found = checks[static].change()
+        if found is not None:
+            raise ImpureFunctionError(str(PurityReport(jitted.name, [found])))
+    elif jitted.check or not codes <= _seen:
         report, watch = examine(fun, args, kwargs)
         if not report.ok:
             raise ImpureFunctionError(str(report))
-        _checked[jitted] = Captured(watch)
+        checks[static] = Captured(watch)
         _seen.update(watch.lines)
-        return
-    found = known.change()
-    if found is not None:
-        raise ImpureFunctionError(str(PurityReport(jitted.name, [found])))
