@@ -664,3 +664,17 @@ def test_typical_mistakes_say_what_to_write(case):
     message = str(error_of(define(f"f = lambda: {text}")))
     assert words in message
     assert len(message.splitlines()) <= 8
+
+
+def test_cells_of_notebooks_are_rewritten_too():
+    """IPython knows the text of its cells."""
+    interactive = pytest.importorskip("IPython.core.interactiveshell")
+    shell = interactive.InteractiveShell.instance()
+    try:
+        shell.run_cell("import tinyjax as tj, tinyjax.numpy as np_", store_history=True)
+        shell.run_cell("def f(x):\n    return x if x > 0 else -x", store_history=True)
+        text = str(error_of(jax.jit(shell.user_ns["f"]), 1.0))
+    finally:
+        interactive.InteractiveShell.clear_instance()
+    assert "The error occurred at Cell In[2]:2 (f):" in text
+    assert proposal(text) == "np_.where(x > 0, x, -x)"

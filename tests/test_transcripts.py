@@ -67,8 +67,10 @@ class Cell:
             except Exception as error:
                 self.error = error
                 self.trace = traceback.format_exc()
-        # JAX says nothing of two draws from one key, which these pages make to show what happens
-        told = {w.category for w in caught} - {tinyjax.errors.KeyReuseWarning}
+        # JAX says nothing of two draws from one key, nor of constant indices out of bounds: these
+        # pages make them to show what happens
+        silent = {tinyjax.errors.KeyReuseWarning, tinyjax.errors.IndexOutOfBoundsWarning}
+        told = {w.category for w in caught} - silent
         self.warned = [type.__name__ for type in told]
         self.printed = out.getvalue()
 
