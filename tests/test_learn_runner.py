@@ -64,7 +64,7 @@ def test_a_traceback_shows_the_student_only():
     assert error is not None
     assert "return lambda x: missing + x" in error
     assert "NameError: name 'missing' is not defined" in error
-    assert "learn/child.py" not in error
+    assert "learn/child.py" not in error and "TINYJAX_TRACEBACK" not in error
 
 
 def test_a_renamed_function_is_named():

@@ -12,6 +12,7 @@ import traceback
 from types import SimpleNamespace
 from typing import Any
 
+import tinyjax
 import tinyjax.numpy as jnp
 from tinyjax.learn.exercise import Check, load_checks
 from tinyjax.learn.values import decode, encode
@@ -75,6 +76,7 @@ def main() -> None:
     """Reads the job, runs it, reports."""
     job = json.load(sys.stdin)
     limit_resources(job["seconds"])
+    tinyjax.config.update("tinyjax_traceback", "full")  # explain_error leaves out more than that
     with os.fdopen(job["report"], "w") as report:
 
         def tell(**event: Any) -> None:
