@@ -4,6 +4,9 @@ import dataclasses
 import functools
 import logging
 import math
+import os
+import subprocess
+import sys
 from collections import namedtuple
 
 import jax
@@ -409,3 +412,32 @@ def test_the_flag_has_jaxs_name(said, caplog):
         theirs(jax.numpy.ones(3)), theirs(jax.numpy.ones(4))
     theirs = caplog.records[-1]
     assert theirs.levelno == logging.WARNING and "at x, now f32[4]" in theirs.getMessage()
+
+
+def test_in_a_notebook(tmp_path):
+    """Cells are called as they are in the notebook."""
+    script = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+for cell in (
+    "import tinyjax as jax, tinyjax.numpy as jnp",
+    "jax.config.update('tinyjax_explain_retraces', True)",
+    "@jax.jit\\ndef step(x):\\n    return x",
+    "step(1.0)",
+    "step(jnp.ones(3))",
+    "for n in range(2): jax.jit(lambda x: x)(1.0)",
+):
+    shell.run_cell(cell, store_history=True)
+"""
+    path = tmp_path / "cells.py"
+    path.write_text(script)
+    env = os.environ | {
+        "IPYTHONDIR": str(tmp_path),
+        "PYTHONPATH": os.path.dirname(os.path.dirname(tinyjax.__file__)),
+    }
+    done = subprocess.run(
+        [sys.executable, path], capture_output=True, text=True, timeout=120, env=env
+    )
+    wanted = "step (Cell In[3]:1) is traced again, called at Cell In[5]:1 (<module>). Entry 1, "
+    assert wanted + "from Cell In[4]:1" in done.stderr
+    assert "<lambda> (Cell In[6]:1) is traced again" in done.stderr

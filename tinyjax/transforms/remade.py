@@ -9,7 +9,7 @@ import weakref
 from collections import deque
 from typing import Any, NamedTuple
 
-from tinyjax.source import Source, here, is_own_code
+from tinyjax.source import Source, cell_name, here, is_own_code
 from tinyjax.transforms.differences import SHOWN, Difference, brief, listed, same
 from tinyjax.transforms.flat import fun_name
 from tinyjax.tree_util import tree_leaves
@@ -42,6 +42,11 @@ def code_of(fun):
     """The code of a function, a method or a callable object; None for what is not Python."""
     fun = getattr(fun, "__func__", fun)
     return getattr(fun, "__code__", None) or getattr(type(fun).__call__, "__code__", None)
+
+
+def defined_at(code):
+    """Where code begins."""
+    return f"{cell_name(code.co_filename) or code.co_filename}:{code.co_firstlineno}"
 
 
 def surroundings(fun):
@@ -97,7 +102,7 @@ def made_anew(jitted, key):
     fix = "jit once, outside of the loop or function that calls it: f = jax.jit(...)"
     fix += f", and pass {', '.join(changed[:SHOWN])} as an argument." if changed else "."
     lines = [
-        f"{fun_name(fun)} ({root.co_filename}:{root.co_firstlineno}) is traced again, called at "
+        f"{fun_name(fun)} ({defined_at(root)}) is traced again, called at "
         f"{here()}: it is a new function object, of the same code as {earlier.times} before.",
         *listed(found),
         f"fix: {fix}",

@@ -25,7 +25,7 @@ from tinyjax.transforms.differences import (
     static_values,
 )
 from tinyjax.transforms.flat import fun_name
-from tinyjax.transforms.remade import code_of, culprits, layers, made_anew
+from tinyjax.transforms.remade import code_of, culprits, defined_at, layers, made_anew
 
 LOG = logging.getLogger("tinyjax")
 KEPT = 256  # misses that a function remembers
@@ -96,7 +96,7 @@ def explain(cache, fun, names, key, place=None, before=None):
         key=lambda pair: distance(pair[0]) or 99 * (pair[1].traced is not None),
     )
     code = code_of(layers(fun)[-1])
-    defined = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+    defined = f" ({defined_at(code)})" if code else ""
     header = f"{fun_name(fun)}{defined} is traced again, called at {place}"
     if not found and near.traced is None:
         return (
