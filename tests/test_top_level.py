@@ -42,7 +42,8 @@ def parameters(f):
 
 @pytest.mark.parametrize("name", FUNCTIONS.split())
 def test_signatures(name):
-    assert parameters(getattr(OURS, name)) == parameters(getattr(ORACLE, name))
+    ours = [p for p in parameters(getattr(OURS, name)) if (name, p[0]) != ("jit", "check")]
+    assert ours == parameters(getattr(ORACLE, name))  # jit(f, check=True) is not in JAX
 
 
 @pytest.mark.parametrize("name", MODULES.split())
