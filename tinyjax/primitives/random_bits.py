@@ -10,6 +10,7 @@ import numpy as np
 from tinyjax import dtypes
 from tinyjax.array import lift
 from tinyjax.avals import ShapedArray
+from tinyjax.config import current_flags
 from tinyjax.core import Primitive
 from tinyjax.primitives.linear import batched_front
 from tinyjax.primitives.rules import Elementwise
@@ -215,3 +216,10 @@ def wrap(words):
             f"shape={words.shape}. Did you pass a seed? Make a key of it with jax.random.key(seed)."
         )
     return random_wrap_p.bind(words, impl="fry")
+
+
+def once_more(x):
+    """x; if it is a key, one that may be used for a second time, since only one of the uses counts
+    in the end. (Nobody asks unless the flag debug_key_reuse is on.)"""
+    watched = current_flags().debug_key_reuse and x.dtype == dtypes.key_fry
+    return random_clone_p.bind(x) if watched else x

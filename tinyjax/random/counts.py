@@ -23,8 +23,9 @@ from tinyjax.numpy import (
 from tinyjax.numpy.checks import check_arraylike
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.primitives.linear import canonicalize_shape
+from tinyjax.primitives.random_bits import once_more
 from tinyjax.random.draws import draws
-from tinyjax.random.keys import once_more, split, typed
+from tinyjax.random.keys import split, typed
 from tinyjax.random.program import program
 from tinyjax.random.uniform import (
     check_float_dtype,

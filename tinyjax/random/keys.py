@@ -14,6 +14,7 @@ from tinyjax.config import config
 from tinyjax.numpy import asarray
 from tinyjax.primitives.linear import canonicalize_shape
 from tinyjax.primitives.random_bits import (
+    once_more,
     random_clone_p,
     random_fold_in_p,
     random_seed_p,
@@ -241,8 +242,3 @@ def clone(key):
     if not is_key(key):
         return random_unwrap_p.bind(random_clone_p.bind(wrap(key)))
     return random_clone_p.bind(key)
-
-
-def once_more(key):
-    """A typed key that is used again on purpose: the flag debug_key_reuse wants to be told."""
-    return random_clone_p.bind(key) if config.debug_key_reuse else key

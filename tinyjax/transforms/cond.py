@@ -9,6 +9,7 @@ from tinyjax.core import Var, all_eqns, memo, run
 from tinyjax.primitives.arithmetic import const, eq
 from tinyjax.primitives.identities import stop_gradient
 from tinyjax.primitives.linear import batched_front, broadcast_in_dim, convert, zeros
+from tinyjax.primitives.random_bits import once_more
 from tinyjax.primitives.reducing import argmax, reduce_or
 from tinyjax.primitives.selection import clamp, select_n
 from tinyjax.primitives.slicing import dynamic_index_in_dim
@@ -166,11 +167,12 @@ class Cond(Loop):
         for n, branch in enumerate(branches):
             mask = eq(index, const(index, n))
             batched, _ = batch_jaxpr(branch, axis, (0,) * len(xs), force)
+            values = [once_more(x) for x in xs]  # a lane takes one branch: its key is used once
             if any(eqn.primitive is while_p for eqn in all_eqns(branch)):
-                outs.append(run_on_own_lanes(batched, mask, xs))
+                outs.append(run_on_own_lanes(batched, mask, values))
             else:
                 # no derivative flows into lanes that take another branch: 0 * nan is nan
-                own = [select_lanes(mask, stop_gradient(x), x) for x in xs]
+                own = [select_lanes(mask, stop_gradient(x), x) for x in values]
                 outs.append(run(batched, *own))
         return [select_lanes(index, *cases) for cases in zip(*outs)], [0] * len(force)
 

@@ -158,7 +158,7 @@ class Flow:
 
     def equation(self, eqn, effect):
         """Apply the effect of an equation."""
-        prim = eqn.primitive
+        prim, later = eqn.primitive, []
         for where, mask, use in effect.sinks:
             view = self.operand(eqn, where)
             if view is None:
@@ -169,6 +169,11 @@ class Flow:
                 number = where if isinstance(where, int) else len(eqn.invars)
                 lead = f"In {prim}, argument {number} is already consumed."
                 raise reused(lead, first.source, use.source)
+            if prim.name == "select_n":  # one of them, so they may be the same
+                later.append((view, mask, use))
+            else:
+                view.consume(mask, use)
+        for view, mask, use in later:
             view.consume(mask, use)
         sources = {out: i for i, out in effect.forwards}
         for k, var in enumerate(eqn.outvars):
