@@ -57,7 +57,8 @@ def test_what_is_stored_is_the_same_everywhere(shelf):
 
 
 @pytest.mark.slow
-def test_a_chapter_is_run_again_only_if_something_changed(shelf, capsys):
+def test_a_chapter_is_run_again_only_if_something_changed(shelf, capsys, monkeypatch):
+    monkeypatch.setattr(chapters, "package_digest", lambda: "1")  # somebody may be editing tinyjax
     assert chapters.main(["--jobs", "1"]) == 0
     assert (shelf / "00_good.ipynb").exists()
     assert chapters.main(["--changed"]) == 0
@@ -65,6 +66,13 @@ def test_a_chapter_is_run_again_only_if_something_changed(shelf, capsys):
     (shelf / "data" / "numbers.txt").write_text("4 5 6")
     assert chapters.main(["--changed", "00"]) == 0
     assert "4 5 6" in nbformat.read(shelf / "00_good.ipynb", 4).cells[1].outputs[0].text
+    monkeypatch.setattr(chapters, "package_digest", lambda: "2")
+    assert chapters.main(["--changed"]) == 0
+    assert "Every chapter" not in capsys.readouterr().out
+
+
+def test_the_digest_of_the_package_is_that_of_its_sources():
+    assert chapters.package_digest() != chapters.digest([])
 
 
 @pytest.mark.slow

@@ -63,13 +63,11 @@ jax.jit(jax.vmap(jax.grad(jax.grad(f))))(jnp.array([1.0, 2.0, 3.0]))
 
 # %%
 x = jnp.arange(5.0)
-x
-
-# %%
 print(x.shape, x.dtype, x.ndim, x.size)
 print(x[1], x[-1], x[1:3])
 print(x + 1, jnp.sqrt(x), x.sum())
 print(isinstance(x, jax.Array))
+x
 
 # %% [markdown]
 # `jax.Array` is the type to test for and to write in annotations. Older posts say `DeviceArray`; that
@@ -182,18 +180,14 @@ x[10]
 # element, and an index for **writing** beyond the end writes nothing. JAX does both in silence. tinyjax
 # does the same, and warns where it can see that you wrote such an index.
 #
-# Indices that were computed get no warning. `get` with a fill value makes the mistake visible.
+# Indices that were computed get no warning. `get` with a fill value makes the mistake visible. Slices
+# end at the end, as in Python, and negative indices count from there, as in Python.
 
 # %%
 position = jnp.array([1, 10])
 print("writing:  ", x.at[position].set(99.0))
 print("with fill:", x.at[position].get(mode="fill", fill_value=jnp.nan))
-
-# %% [markdown]
-# Slices end at the end, as in Python, and negative indices count from there, as in Python.
-
-# %%
-print(x[3:100], x[-2])
+print("slices:   ", x[3:100], x[-2])
 
 # %% [markdown]
 # ## Types: 32 bits, and what mixes with what
@@ -286,13 +280,13 @@ counts = ...  # jnp.zeros(6, dtype="int32"), and then?
 print(counts)
 
 # %% [markdown]
-# Six integers near 100, with the sum 600? Then you have it. The next cell holds one way.
+# Six integers near 100, with the sum 600? Then you have it. The next cell holds one way, and draws the
+# numbers.
 
-# %% tags=["solution"]
+# %% tags=["solution"] alt="A bar chart with six bars, one for each side of the die. All bars are close to 100, the number that a fair die would give in the mean, which a dashed line marks."
 counts = jnp.zeros(6, dtype="int32").at[rolls].add(1)
 print(counts, counts.sum())
 
-# %% alt="A bar chart with six bars, one for each side of the die. All bars are close to 100, the number that a fair die would give in the mean, which a dashed line marks."
 plt.figure(figsize=(5, 2.8))
 plt.bar(np.arange(1, 7), counts)
 plt.axhline(100, color="k", linestyle="--", linewidth=1)
