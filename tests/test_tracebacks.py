@@ -551,7 +551,12 @@ def test_print_exc_of_small_functions(tmp_path):
 
 def test_programs_given_as_text():
     """python -c: the file is called <string>, as are methods of dataclasses."""
-    program = "import tinyjax as jax\ndef f(x):\n    return 1 // 0\njax.jit(jax.vmap(f))(jax.numpy.ones(3))"
+    program = """
+import tinyjax as jax
+def f(x):
+    return 1 // 0
+jax.jit(jax.vmap(f))(jax.numpy.ones(3))
+"""
     env = os.environ | {"PYTHONPATH": os.path.dirname(PACKAGE.rstrip(os.sep))}
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=env
@@ -571,3 +576,22 @@ def test_callbacks_say_where_they_failed_without_us():
     text = "".join(traceback.format_exception(error))
     assert "in host" in text and "in fails" in text
     assert PACKAGE not in text and text.count(NOTE) == 1
+
+
+def test_an_error_of_the_user_that_ours_led_to(tmp_path):
+    text = run_script(
+        tmp_path,
+        """
+        import tinyjax.numpy as jnp
+
+        def area(r):
+            try:
+                return jnp.power(r, "2")
+            except TypeError as error:
+                raise ValueError("no radius") from error
+
+        area(1.0)
+        """,
+    )
+    assert "no radius" in text and "direct cause" in text and text.count('File "') == 3
+    assert PACKAGE not in text

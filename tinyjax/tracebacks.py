@@ -91,16 +91,21 @@ def shorten(error, noted=True):
         return
     if noted and has_ours(error.__traceback__) and NOTE not in getattr(error, "__notes__", ()):
         error.add_note(NOTE)
-    waiting, seen = [error], set()
-    while waiting:
-        e = waiting.pop()
-        if e is None or id(e) in seen:
-            continue
-        seen.add(id(e))
+    for e in related(error):
         e.__traceback__ = visible(e.__traceback__)
         if is_internal(e.__context__) and e.__cause__ is None:
             e.__suppress_context__ = True
-        waiting += [e.__cause__, e.__context__, *getattr(e, "exceptions", ())]
+
+
+def related(error):
+    """An error, those that led to it, and the members of groups."""
+    waiting, seen = [error], set()
+    while waiting:
+        e = waiting.pop()
+        if e is not None and id(e) not in seen:
+            yield e
+            seen.add(id(e))
+            waiting += [e.__cause__, e.__context__, *getattr(e, "exceptions", ())]
 
 
 def is_internal(error):
@@ -134,20 +139,21 @@ def boundary(fun):
 
 def shown(error):
     """Shorten an error that is about to be printed, if this package has to do with it."""
-    if isinstance(error, Exception) and has_ours(error.__traceback__):
+    if isinstance(error, Exception) and any(has_ours(e.__traceback__) for e in related(error)):
         shorten(error)
-    return error
 
 
 def on_uncaught(before, kind, error, tb):
     """sys.excepthook."""
-    tb = tb if shown(error) is None else error.__traceback__
-    before(kind, error, tb)
+    whole = error is not None and error.__traceback__ is tb
+    shown(error)
+    before(kind, error, error.__traceback__ if whole else tb)
 
 
 def on_uncaught_in_thread(before, args):
     """threading.excepthook."""
-    error = shown(args.exc_value)
+    error = args.exc_value
+    shown(error)
     tb = args.exc_traceback if error is None else error.__traceback__
     before(threading.ExceptHookArgs((args.exc_type, error, tb, args.thread)))
 
