@@ -6,6 +6,7 @@ import collections
 import dataclasses
 import datetime
 import functools
+import importlib
 import logging
 import os
 import random
@@ -292,6 +293,90 @@ def test_attributes_of_an_argument():
     finding = only(f, box, 1.0)
     expect(finding, "mutated argument", "box.value", "box.value = 2.0", "y, box.value = f(box, x)")
     assert box.value == 1.0
+
+
+class Keeper:
+    """An object with containers."""
+
+    def __init__(self):
+        self.items, self.seen = [1, 2], {}
+
+    def first(self, x):
+        self.items[0] = 3
+        return x * self.items[0]
+
+    def note(self, x):
+        self.seen["shape"] = x.shape
+        return x
+
+
+def test_containers_of_objects():
+    keeper = Keeper()
+    finding = only(keeper.first, X)
+    rewrite = ["def first(self, x, items):", "items = [*items[:0], 3, *items[1:]]"]
+    expect(finding, "mutated attribute", "self.items[0]", "self.items[0] = 3", *rewrite)
+    rewrite = ["seen = {**seen, 'shape': x.shape}", "y, model.seen = model.note(x, model.seen)"]
+    expect(only(keeper.note, X), "mutated attribute", "self.seen", "self.seen[", *rewrite)
+    assert (keeper.items, keeper.seen) == ([1, 2], {})
+
+
+def test_an_object_leaks_but_a_pytree_does_not():
+    def f(box, x):
+        box.value = x
+        return x
+
+    @jax.tree_util.register_pytree_node_class
+    class Params:
+        def __init__(self, w):
+            self.w = w
+
+        def tree_flatten(self):
+            return (self.w,), None
+
+        @classmethod
+        def tree_unflatten(cls, _, children):
+            return cls(*children)
+
+        def step(self, x):
+            self.w = self.w - x
+            return self.w
+
+        def loss(self, x):
+            return (self.w * x).sum()
+
+    expect(only(f, Box(), 1.0), "leaked tracer", "box.value", "box.value = x", "value = x")
+    rewrite = ["w = self.w - x", "y, model.w = model.step(x)"]
+    finding = only(Params.step, Params(X), X)
+    expect(finding, "mutated argument", "self.w", "self.w = self.w - x", *rewrite)
+    assert check_pure(Params.loss, Params(X), X) and check_pure(jax.grad(Params.loss), Params(X), X)
+
+
+def test_variables_of_modules(tmp_path, monkeypatch):
+    (tmp_path / "purity_settings.py").write_text("scale, table = 2.0, {}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("purity_settings")
+    monkeypatch.setitem(globals(), "purity_settings", module)
+
+    def f(x):
+        purity_settings.scale = 3.0  # noqa: F821
+        return x
+
+    expect(only(f, X), "global write", "purity_settings.scale", "= 3.0", "scale = 3.0")
+    assert module.scale == 2.0 and check_pure(lambda x: x * purity_settings.scale, X)  # noqa: F821
+
+
+memo = {}
+
+
+def test_a_cache_of_ones_own():
+    def f(x):
+        if 3 not in memo:
+            memo[3] = np.arange(3)
+        return x * memo[3]
+
+    finding = only(f, X)
+    expect(finding, "mutated global", "memo", "memo[3] =", "memo = {**memo, 3: np.arange(3)}")
+    assert not memo
 
 
 def test_defaults():

@@ -42,6 +42,7 @@ def uses(code: CodeType):
         scope = _scope(op.opname)
         if scope:
             names = op.argval if isinstance(op.argval, tuple) else (op.argval,)
+            names = names[1:] if op.opname == "STORE_FAST_LOAD_FAST" else names
             for name in names:
                 current = Use(scope, (name,), False, line, op.offset)
                 found.append(current)
@@ -64,7 +65,8 @@ def _scope(opname):
         return "global"
     if opname in _CELLS:
         return "cell"
-    return "local" if opname.startswith("LOAD_FAST") else None
+    local = opname.startswith("LOAD_FAST") or opname == "STORE_FAST_LOAD_FAST"
+    return "local" if local else None
 
 
 def nested(code):

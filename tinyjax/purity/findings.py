@@ -96,6 +96,7 @@ _WORDS = {
     "global": "the global variable",
     "closure": "the variable of the enclosing function",
     "argument": "its argument",
+    "object": "its argument",
     "attribute": "the attribute",
     "default": "the default value of the parameter",
 }
@@ -137,16 +138,18 @@ def rebinding(spot, before, after, source, code):
 
 def mutation(spot, path, before, after, source, code):
     """A list, dict, array or object was changed in place."""
-    attribute = isinstance(spot, (AttributeSpot, ClassSpot))
-    words = "the attribute" if attribute and spot.root != "argument" else _WORDS[spot.root]
+    given = spot.root in ("argument", "object")
+    attribute = not given and "." in path.partition("[")[0]
+    words = "the attribute" if attribute else _WORDS[spot.root]
     vague = (tuple, dict, Tracer, np.ndarray)
     how = f" ({shown(before)} -> {shown(after)})"
     if any(x is MISSING or isinstance(x, vague) for x in (before, after)):
         how = ""
     once = _ONCE if spot.root != "argument" else "Under jit the caller's object stays as it is."
     message = f"{code.co_name} changes {words} `{path}` in place{how}\n{once} Make a new one:"
-    kind = "attribute" if attribute and spot.root != "argument" else spot.root
-    rewrite = rewrites.mutation(code, statement(source, rewrites.base_name_of(path)), path)
+    kind = "argument" if given else "attribute" if attribute else spot.root
+    stmt = statement(source, rewrites.base_name_of(path))
+    rewrite = rewrites.mutation(code, stmt, path, type(spot).__name__)
     return Finding(f"mutated {kind}", path, message, rewrite, source)
 
 
@@ -257,6 +260,11 @@ def of_reads(watch):
     return found
 
 
+def vars_of(x):
+    """The attributes of an object or class."""
+    return getattr(x, "__dict__", {})
+
+
 def global_read(watch, code, use):
     """A global that somebody binds anew or changes."""
     namespace, name, ran = watch.namespaces[code], use.names[0], watch.lines
@@ -265,6 +273,8 @@ def global_read(watch, code, use):
         return None
     who = elsewhere.who_binds_global(name, namespace, code, watch.lines)
     path = ".".join(use.names[:2])
+    if len(use.names) > 1 and not is_data(vars_of(value).get(use.names[1], 0)):
+        return None  # code that an object or class holds
     if who is None and not isinstance(value, (bool, int, float, complex, str, Array)):
         attribute = len(use.names) > 1 and is_user_class(type(value))
         who = elsewhere.who_changes(path if attribute else name, namespace, code, ran)

@@ -42,18 +42,21 @@ _DRAWS = {
 }
 
 
-def changed_copy(stmt):
-    """A statement that makes a changed copy, for one that changes; None if it is another kind."""
+def changed_copy(stmt, kind="ArraySpot"):
+    """A statement that makes a changed copy, for one that changes; None if it is another kind.
+
+    kind: what is changed, as the name of a class of spots.
+    """
     if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call):
         return _method_call(stmt.value)
     if isinstance(stmt, ast.AugAssign):
         value = ast.unparse(ast.BinOp(stmt.target, stmt.op, stmt.value))
-        if type(stmt.op) in _AT and is_index(stmt.target):
+        if type(stmt.op) in _AT and is_index(stmt.target) and kind == "ArraySpot":
             thing, key = ast.unparse(stmt.target.value), ast.unparse(stmt.target.slice)
             return f"{thing} = {thing}.at[{key}].{_AT[type(stmt.op)]}({ast.unparse(stmt.value)})"
-        return replaced(stmt.target, value)
+        return replaced(stmt.target, value, kind)
     if isinstance(stmt, (ast.Assign, ast.AnnAssign)) and stmt.value is not None:
-        return replaced(target_of(stmt), ast.unparse(stmt.value))
+        return replaced(target_of(stmt), ast.unparse(stmt.value), kind)
     if isinstance(stmt, ast.Delete) and isinstance(stmt.targets[0], ast.Subscript):
         d, key = ast.unparse(stmt.targets[0].value), ast.unparse(stmt.targets[0].slice)
         copy = f"{{k: v for k, v in {d}.items() if k != {key}}}"
@@ -73,17 +76,20 @@ def is_index(node):
     return not (isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str))
 
 
-def replaced(target, value):
+def replaced(target, value, kind=""):
     """For `target = value`: new things instead, from the inside to the outside."""
     if isinstance(target, ast.Name):
         return f"{target.id} = {value}"
     thing = ast.unparse(target.value) if hasattr(target, "value") else ""
     if isinstance(target, ast.Attribute):
         return replaced(target.value, f"dataclasses.replace({thing}, {target.attr}={value})")
-    if is_index(target):
-        return replaced(target.value, f"{thing}.at[{ast.unparse(target.slice)}].set({value})")
+    key = ast.unparse(target.slice) if isinstance(target, ast.Subscript) else ""
+    if is_index(target) and kind == "SequenceSpot" and key.isdecimal():
+        return replaced(target.value, f"[*{thing}[:{key}], {value}, *{thing}[{int(key) + 1}:]]")
+    if is_index(target) and kind != "DictSpot":
+        return replaced(target.value, f"{thing}.at[{key}].set({value})")
     if isinstance(target, ast.Subscript):
-        return replaced(target.value, f"{{**{thing}, {ast.unparse(target.slice)}: {value}}}")
+        return replaced(target.value, f"{{**{thing}, {key}: {value}}}")
     return None
 
 
@@ -115,6 +121,8 @@ def as_argument(code, variable):
 def returned_too(code, stmt, variable):
     """For a variable that is written: take it in, if it is read, and return the new one."""
     name = variable.rpartition(".")[2]
+    if isinstance(target_of(stmt), ast.Attribute):
+        return attribute_write(code, stmt, target_of(stmt))
     new = changed_copy(stmt) or f"{name} = ..."
     reads = isinstance(stmt, ast.AugAssign) or new.endswith("...")
     reads = reads or name in names_in(getattr(stmt, "value", stmt))
@@ -123,25 +131,24 @@ def returned_too(code, stmt, variable):
     return "\n".join([*lines, f"y, {variable} = {called(code, [variable] if reads else [])}"])
 
 
-def mutation(code, stmt, variable):
+def mutation(code, stmt, variable, kind):
     """For a thing that is changed in place: make a changed copy and return it."""
-    target, name = target_of(stmt), base_name_of(variable)
-    if isinstance(target, ast.Attribute):
-        return attribute_write(code, stmt, target)
-    new = changed_copy(stmt)
-    if new and name != "self":  # in a function that got the thing, it may have another name
+    dotted = variable.partition("[")[0]
+    if isinstance(target_of(stmt), ast.Attribute):
+        return attribute_write(code, stmt, target_of(stmt))
+    name, new = dotted.rpartition(".")[2], changed_copy(stmt, kind)
+    if new and "." in dotted:  # self.items = ...: an attribute becomes a variable
+        new = re.sub(r"^\w+ = dataclasses\.replace\(\w+, (\w+)=(.*)\)$", r"\1 = \2", new)
+        new = named(new, dotted, name)
+    elif new:  # in a function that got the thing, it may have another name
         name = new.partition(" =")[0]
     extra = [] if name in code.co_varnames else [name]
-    if name == "self":
-        name = variable.partition(".")[2].partition("[")[0].partition(".")[0]
-        extra, new = [name], new and named(new, f"self.{name}", name)
-        if new and new.startswith("self = dataclasses.replace("):
-            new = f"{name} = " + new.partition("=")[2].partition("=")[2].removesuffix(")")
     new = new or f"{name} = ...  # a changed copy"
     lines = [header(code, extra)] if extra else []
     indent = "    " if extra else ""
-    lines += [f"{indent}{new}", f"{indent}return {returned(code)}, {name}"]
-    return "\n".join([*lines, f"y, {name} = {called(code, extra)}"])
+    lines += [f"{indent}{new}", f"{indent}return {named(returned(code), dotted, name)}, {name}"]
+    outside = re.sub(r"^self\b", "model", dotted) if "." in dotted else name
+    return "\n".join([*lines, f"y, {outside} = {called(code, [outside] if extra else [])}"])
 
 
 def named(text, old, new):

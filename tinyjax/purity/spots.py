@@ -36,8 +36,9 @@ def _content_of(x):
 class Spot:
     """One place with state.
 
-    root: "global", "closure", "argument", "attribute" or "default": how the user's code gets there.
-    path: how it is written there: "params['w']". names: the names and attributes that lead to it.
+    root: how the user's code gets there: "global", "closure", "default", "attribute", "argument" (a
+      pytree, which transformations build anew), "object" (an argument that is no pytree).
+    path: how it is written there: "params['w']".
     """
 
     container = True  # whether it is a thing that changes, not a name that is bound anew

@@ -10,6 +10,7 @@ from tinyjax.purity.code import is_watched
 from tinyjax.purity.spots import CellSpot
 from tinyjax.purity.surroundings import WRAPPED, Surroundings
 from tinyjax.source import Source
+from tinyjax.tree_util import tree_leaves
 
 CALLED = (types.FunctionType, types.MethodType, functools.partial)
 
@@ -105,10 +106,9 @@ class Watch:
         self.held.setdefault(code, known)
         if code in self.roots and code not in self.given:
             self.given[code] = {n: given[n] for n in names if n in given}
-            for i, (name, x) in enumerate(self.given[code].items()):
-                self.surroundings.add(
-                    x, "attribute" if (i, name) == (0, "self") else "argument", name
-                )
+            for name, x in self.given[code].items():
+                own = [*map(id, tree_leaves(x))] == [id(x)]  # no pytree: the caller's own object
+                self.surroundings.add(x, "object" if own else "argument", name)
         self.follow()
 
     # ---- changes ---------------------------------------------------------------------------------
