@@ -19,7 +19,7 @@ FILES = sorted(p for p in ROOT.rglob("*.py"))
 LAYERS = [
     [  # imports, warnings, places, words
         *("lazy", "quiet", "source", "errors", "messages", "user_code", "rewrites", "dependence"),
-        *("numpy_names", "shape_messages", "index_warnings"),
+        *("numpy_names", "shape_messages", "logic_messages", "index_warnings", "wording"),
     ],
     [  # L0: knows nothing of arrays being traced
         *("config", "dtypes", "lattice", "util"),

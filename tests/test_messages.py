@@ -13,7 +13,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax import errors, lax
+from tinyjax import errors, lax, rewrites
 from tinyjax.example_libraries import optimizers
 
 NAMES = {"jax": jax, "jnp": jnp, "lax": lax, "np": np, "math": math}
@@ -314,6 +314,38 @@ def test_assert_is_to_be_printed_or_moved():
     assert 'Write jax.debug.print("{}", x > 0), or check outside of jit.' in str(
         error_of(jax.jit(f), 1.0)
     )
+
+
+def test_loops_have_no_temporary_names_in_their_state():
+    """`t` has no value before the loop."""
+    f = define("def f(x):\n    while x < 10:\n        t = x * 2\n        x = t + 1\n    return x\n")
+    error = error_of(jax.jit(f), 1.0)
+    assert proposal(error) == "x = lax.while_loop(lambda x: x < 10, lambda x: x * 2 + 1, x)"
+
+
+def test_raise_break_and_match():
+    """What cannot be rewritten in a line gets words that fit."""
+    f = define("def f(x):\n    if x > 3:\n        raise ValueError\n    return x\n")
+    assert "or check outside of jit" in str(error_of(jax.jit(f), 1.0))
+    f = define("def f(x):\n    for i in range(3):\n        if x > i: break\n    return x\n")
+    assert "Write lax.while_loop(lambda s: ~(x > i), body, s)." in str(error_of(jax.jit(f), 1.0))
+    f = define("def f(x):\n    match x:\n        case 1: return 2\n    return x\n")
+    assert "Write lax.switch(i, [f, g, h], x)" in str(error_of(jax.jit(f), 1))
+
+
+def test_arrays_are_not_to_be_static():
+    """jnp.nonzero needs a size, not a static array."""
+    text = str(error_of(jax.jit(define("f = lambda x: jnp.nonzero(x)")), V))
+    assert "Give size=n, a known number" in text
+    assert "static_argnames" not in text
+
+
+def test_messages_survive_odd_sources(monkeypatch):
+    """A failure in the rewriting leaves general words."""
+    monkeypatch.setattr(rewrites, "fits", lambda node: 1 / 0)
+    text = str(error_of(jax.jit(define("f = lambda x: x if x > 0 else -x")), 1.0))
+    assert "This value depends on argument x of <lambda>" in text
+    assert "jnp.where(cond, a, b)" in text
 
 
 def test_code_without_source_gets_general_words():

@@ -46,6 +46,21 @@ def names_of_inputs(trace):
     return [n or f"{i}" for i, n in enumerate(names)]
 
 
+def could_be_static(tracer):
+    """Whether a value depends on arguments only that are integers or booleans."""
+    while not hasattr(tracer, "atom"):
+        tracer = getattr(tracer, "primal", None)
+        if tracer is None:
+            return False
+    names, _ = arguments_of(tracer)
+    trace = tracer.trace
+    types = dict(zip(names_of_inputs(trace), [v.aval for v in trace.invars]))
+    return bool(names) and all(
+        n.isidentifier() and n in types and types[n].shape == () and types[n].dtype.kind in "bi"
+        for n in names
+    )
+
+
 def is_batched(tracer):
     """Whether vmap hides the value: under it each element has its own."""
     while tracer is not None and not hasattr(tracer, "atom"):

@@ -7,151 +7,25 @@ the user's line, and rewrites it where that can be done.
 import ast
 
 from tinyjax import rewrites
-from tinyjax.dependence import arguments_of, explain, origin
+from tinyjax.dependence import origin
 from tinyjax.errors import (
     ConcretizationTypeError,
     NonConcreteBooleanIndexError,
     TracerArrayConversionError,
-    TracerBoolConversionError,
     TracerIntegerConversionError,
     UnexpectedTracerError,
 )
+from tinyjax.logic_messages import concrete_bool
 from tinyjax.numpy_names import equivalent
-from tinyjax.source import here
-from tinyjax.user_code import place, quote, show
+from tinyjax.user_code import careful, place, show
+from tinyjax.wording import at_line, instead, make_static, named, whole_text
 
-__all__ = ["origin"]  # of core, which words its tracers with it
-
-
-def _text(first, tracer, what, advice, found):
-    """The lines of a message."""
-    source = found.source if found else here()
-    sentence = explain(tracer, f"`{what}`" if what else "This value")
-    return "\n".join([first, sentence, *quote(source), *advice])
-
-
-def _named(found, tracer):
-    """The user's name of a traced value, somewhere in the expression that failed."""
-    for node in ast.walk(found.node):
-        if isinstance(node, ast.Name) and found.scope.get(node.id) is tracer:
-            return node.id
-    return None
-
-
-def _instead(new):
-    """Advice: the line to write."""
-    return ["Write instead:", f"    {new}"]
-
-
-def _static(tracer, why=""):
-    """Advice: the arguments that could be static, if there are any; a list of at most one line."""
-    names, function = arguments_of(tracer)
-    if not names or function is None or not all(n.isidentifier() for n in names):
-        return []
-    which = f'"{names[0]}"' if len(names) == 1 else str(tuple(names)).replace("'", '"')
-    label = "f" if function == "<lambda>" else function
-    return [f"{why}jit({label}, static_argnames={which})"]
-
-
-# ---- if, while, and, or, not ---------------------------------------------------------------------
-
-
-def concrete_bool(tracer):
-    """The error of `if tracer:`."""
-    if tracer.aval.size != 1:
-        return _ambiguous(tracer)
-    found = place()
-    what, advice = _logic_advice(tracer, found) if found else (None, _general_logic())
-    return TracerBoolConversionError(
-        _text(
-            f"Attempted boolean conversion of traced array with shape {tracer.aval.str_short()}.",
-            tracer,
-            what,
-            advice,
-            found,
-        )
-    )
-
-
-def _ambiguous(tracer):
-    """The error of `if array:`, whether its values are known or not: NumPy's."""
-    kind = "an array with more than one element" if tracer.aval.size else "an empty array"
-    return ValueError(
-        f"The truth value of {kind} is ambiguous. Use a.any() or a.all(); for a choice element by "
-        "element, jnp.where(cond, a, b)." + _at(place())
-    )
-
-
-def _general_logic():
-    return [
-        "Write jnp.where(cond, a, b) or lax.cond(cond, f, g, x) for `if`, lax.while_loop for "
-        "`while`, & | ~ for `and`, `or`, `not`."
-    ]
-
-
-def _logic_advice(tracer, found):
-    """-> the condition's text, and the lines that say what to write."""
-    logic = rewrites.Logic(found.jnp, found.lax, tracer.aval.dtype == bool)
-    if hasattr(found.node, "test"):  # Python blames the whole `if` where its test is just a name
-        found.node, found.parents = found.node.test, (found.node, *found.parents)
-    node = _whole_test(found)
-    around = [n for n in (node, *found.parents) if n is not None]
-    owner = next((n for n in around if getattr(n, "test", None) is node), None)
-    what, new, words = show(node), None, None
-    if isinstance(owner, ast.If):
-        parents = found.parents[found.parents.index(owner) + 1 :]
-        new = rewrites.if_statement(logic, owner, parents)
-        words = f"{found.lax}.cond({_pure(logic, node)}, f, g, x), with each branch a function of x"
-    elif isinstance(owner, ast.IfExp):
-        new = logic.visit(owner)
-        words = f"{found.jnp}.where({_pure(logic, node)}, a, b)"
-    elif isinstance(owner, ast.While):
-        new = rewrites.while_statement(logic, owner)
-        words = (
-            f"{found.lax}.while_loop(lambda s: ..., body, s), where s holds the variables of the "
-            "loop and body(s) gives their new values"
-        )
-    elif isinstance(owner, ast.Assert):
-        words = f'{found.jax}.debug.print("{{}}", {_pure(logic, node)}), or check outside of jit'
-    else:
-        new = _replaced_call(logic, node)
-        words = "jnp.where, jnp.logical_and, jnp.any or jnp.all of the arrays"
-    text = new and rewrites.fits(new)
-    advice = _instead(text) if text else [f"Write {words}."]
-    if tracer.aval.shape == () and tracer.aval.dtype.kind in "bi" and what.isidentifier():
-        advice += _static(tracer, "Or, if there are few different values: ")
-    return what, advice
-
-
-def _pure(logic, node):
-    return show(logic.visit(rewrites.copied(node)))
-
-
-def _whole_test(found):
-    """The whole condition that the failing expression is a part of."""
-    node = found.node
-    for parent in found.parents:
-        inner = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
-        if not inner and not isinstance(parent, (ast.BoolOp, ast.Compare)):
-            break
-        node = parent
-    return node
-
-
-def _replaced_call(logic, node):
-    """What to write for bool(x), max(x, y), a and b."""
-    if isinstance(node, ast.Call):
-        word = getattr(node.func, "id", "")
-        if word == "bool" and len(node.args) == 1:
-            return ast.Compare(node.args[0], [ast.NotEq()], [ast.Constant(0)])
-    before = show(node)
-    new = logic.visit(rewrites.copied(node))
-    return new if show(new) != before else None
-
+__all__ = ["concrete_bool", "origin"]  # what core needs of other files
 
 # ---- numbers -------------------------------------------------------------------------------------
 
 
+@careful
 def concrete_scalar(tracer, kind):
     """The error of `float(tracer)` and its kin."""
     found = place()
@@ -166,14 +40,14 @@ def concrete_scalar(tracer, kind):
     general = [f"Use jnp functions instead of `{kind}()`; x.astype({kind}) converts an array."]
     if kind in ("item", "tolist"):
         general = [f"Leave out .{kind}(): arrays can be used as they are."]
-    advice = _instead(new) if new else general
+    advice = instead(new) if new else general
     if found and _wants_integer(found):
-        advice = _static(tracer, "Make it static: ") or advice
+        advice = make_static(tracer, "Make it static: ") or advice
     first = (
         "Abstract tracer value encountered where concrete value is expected: traced array with "
         f"shape {tracer.aval.str_short()}\nThe problem arose with the `{kind}` function."
     )
-    return ConcretizationTypeError(_text(first, tracer, what, advice, found))
+    return ConcretizationTypeError(whole_text(first, tracer, what, advice, found))
 
 
 def _array_number(found, node, kind):
@@ -189,6 +63,7 @@ def _array_number(found, node, kind):
     return show(node), None
 
 
+@careful
 def cannot_format(tracer):
     """The error of f"{tracer:.2f}"."""
     found = place()
@@ -198,9 +73,9 @@ def cannot_format(tracer):
         pattern = "".join(map(_pattern, text.values))
         values = [v.value for v in text.values if isinstance(v, ast.FormattedValue)]
         new = show(rewrites.call(f"{found.jax}.debug.print", ast.Constant(pattern), *values))
-    advice = _instead(new) if new else ['Write jax.debug.print("{}", x): it prints when f runs.']
+    advice = instead(new) if new else ['Write jax.debug.print("{}", x): it prints when f runs.']
     first = f"unsupported format string passed to {type(tracer).__name__}.__format__"
-    return TypeError(_text(first, tracer, None, advice, found))
+    return TypeError(whole_text(first, tracer, None, advice, found))
 
 
 def _pattern(part):
@@ -229,12 +104,13 @@ def _wants_integer(found):
     return False
 
 
+@careful
 def concrete_index(tracer):
     """The error of `range(tracer)`, `[1, 2, 3][tracer]`, `jnp.zeros(tracer)`."""
     found = place()
     what, advice = _index_advice(tracer, found) if found else (None, _general_index(tracer))
     return TracerIntegerConversionError(
-        _text(
+        whole_text(
             "The __index__() method was called on traced array with shape "
             f"{tracer.aval.str_short()}.",
             tracer,
@@ -246,7 +122,7 @@ def concrete_index(tracer):
 
 
 def _general_index(tracer):
-    return _static(tracer, "A size must be known: make it static with ") or [
+    return make_static(tracer, "A size must be known: make it static with ") or [
         "Turn a list that is indexed into jnp.array(list); use lax.fori_loop for a loop; sizes "
         "must be known: give them as static arguments, jit(f, static_argnames=...)."
     ]
@@ -256,46 +132,55 @@ def _index_advice(tracer, found):
     node = found.node
     if isinstance(node, ast.Subscript):
         array = rewrites.call(f"{found.jnp}.array", node.value)
-        return show(node.slice), _instead(show(ast.Subscript(array, node.slice, ast.Load())))
+        return show(node.slice), instead(show(ast.Subscript(array, node.slice, ast.Load())))
     inner = node
     if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "range":
         inner = node.args[-1] if len(node.args) < 3 else node.args[1]
         loop = found.parents[0] if found.parents else None
-        advice = _static(tracer, "Make it static: ")
+        advice = make_static(tracer, "Make it static: ")
         if isinstance(loop, ast.For):
-            logic = rewrites.Logic(found.jnp, found.lax)
+            logic = rewrites.Logic(found.jnp, found.lax, True, found.scope)
             text = rewrites.fits(rewrites.for_statement(logic, loop))
             known = f"    {text}" if text else f"    {found.lax}.fori_loop(0, {show(inner)}, f, x)"
             advice = [*advice, "Or write:" if advice else "Write instead:", known]
         return show(inner), advice or _general_index(tracer)
-    return _named(found, tracer) or show(inner), _general_index(tracer)
+    return named(found, tracer) or show(inner), _general_index(tracer)
 
 
+@careful
 def concrete_setting(value, context):
     """The error of a traced setting, such as the `axis` of jnp.sum."""
-    advice = _static(value, "Make it static: ") or [
-        "Make the argument static with jit(f, static_argnames=...), or compute it with NumPy "
-        "outside the traced function."
-    ]
+    size = [
+        "Give size=n, a known number: the result then has n elements, and the rest is filled."
+    ] * ("size" in context)
+    advice = (
+        make_static(value, "Make it static: ")
+        or size
+        or [
+            "Make the argument static with jit(f, static_argnames=...), or compute it with NumPy "
+            "outside the traced function."
+        ]
+    )
     first = (
         "Abstract tracer value encountered where concrete value is expected: traced array with "
         f"shape {value.aval.str_short()}\n{context}"
     )
     found = place()
-    what = _named(found, value) if found else None
-    return ConcretizationTypeError(_text(first, value, what, advice, found))
+    what = named(found, value) if found else None
+    return ConcretizationTypeError(whole_text(first, value, what, advice, found))
 
 
 # ---- arrays --------------------------------------------------------------------------------------
 
 
+@careful
 def concrete_array(tracer):
     """The error of `np.sin(tracer)`."""
     found = place()
     ours = equivalent(found) if found else None
     what, advice = None, None
     if ours:
-        what, advice = _named(found, tracer), [f"NumPy cannot see traced values. Write {ours[1]}"]
+        what, advice = named(found, tracer), [f"NumPy cannot see traced values. Write {ours[1]}"]
         advice[0] += f" instead of {ours[0]}."
     elif found:
         advice = _numpy_update(found)
@@ -304,7 +189,7 @@ def concrete_array(tracer):
         "in tinyjax.numpy, or jax.pure_callback for one that is not there."
     ]
     return TracerArrayConversionError(
-        _text(
+        whole_text(
             "The numpy.ndarray conversion method __array__() was called on traced array with shape "
             f"{tracer.aval.str_short()}.",
             tracer,
@@ -348,6 +233,7 @@ def _update(statement, convert=None):
     return show(ast.Assign([owner], new))
 
 
+@careful
 def concrete_mask(tracer):
     """The error of x[mask], whose size depends on the mask's values."""
     found = place()
@@ -361,11 +247,11 @@ def concrete_mask(tracer):
         what = show(node.slice)
         kept = rewrites.call(f"{found.jnp}.where", node.slice, node.value, ast.Constant(0))
         owner = found.parents[0] if found.parents and node is found.node else None
-        advice = _instead(show(kept) + "  # keeps the size")
+        advice = instead(show(kept) + "  # keeps the size")
         if getattr(owner, "attr", "") in ("sum", "mean", "prod", "std", "var"):
-            advice = _instead(f"{show(node.value)}.{owner.attr}(where={what})")
+            advice = instead(f"{show(node.value)}.{owner.attr}(where={what})")
     return NonConcreteBooleanIndexError(
-        _text(
+        whole_text(
             f"Array boolean indices must be concrete; got {tracer.aval.str_short()}.\n"
             "The shape of x[mask] depends on the values of the mask.",
             tracer,
@@ -376,6 +262,7 @@ def concrete_mask(tracer):
     )
 
 
+@careful
 def concrete_slice(entry, position):
     """The error of x[:n], whose size depends on n."""
     first = f"Slice entries must be static integers. Got {entry} at position {position}."
@@ -387,14 +274,15 @@ def concrete_slice(entry, position):
     found = place()
     if not ends:
         return IndexError(f"{first}\n{advice[0]}")
-    what = _named(found, ends[0]) if found else None
-    advice += _static(ends[0], "Or make it static: ")
-    return IndexError(_text(first, ends[0], what, advice, found))
+    what = named(found, ends[0]) if found else None
+    advice += make_static(ends[0], "Or make it static: ")
+    return IndexError(whole_text(first, ends[0], what, advice, found))
 
 
 # ---- in place ------------------------------------------------------------------------------------
 
 
+@careful
 def immutable(array, index, value):
     """The error of x[0] = 1."""
     found = place()
@@ -408,10 +296,11 @@ def immutable(array, index, value):
         old, new = f"x[{where}] = {what}", f"x = x.at[{where}].set({what})"
     return TypeError(
         "JAX arrays are immutable and do not support in-place item assignment. Instead of "
-        f"{old}, use {new}, which returns a new array." + _at(found)
+        f"{old}, use {new}, which returns a new array." + at_line(found)
     )
 
 
+@careful
 def cannot_delete(array, index):
     """The error of del x[0]."""
     found = place()
@@ -424,13 +313,14 @@ def cannot_delete(array, index):
         new = f"{owner} = {found.jnp}.delete({owner}, {show(target.slice)})"
     return AttributeError(
         f"__delitem__: JAX arrays are immutable. Instead of {old}, use {new}, which returns a new "
-        "array." + _at(found)
+        "array." + at_line(found)
     )
 
 
 # ---- functions -----------------------------------------------------------------------------------
 
 
+@careful
 def not_callable(value, name):
     """The error of jit(f(x))."""
     found = place()
@@ -443,7 +333,7 @@ def not_callable(value, name):
         hint = f"write {new} instead of {show(node)}" if new else hint
     return TypeError(
         f"Expected a callable value, got {value!r}: {name} takes a function, not its result. "
-        f"If it is the result of a function, {hint}." + _at(found)
+        f"If it is the result of a function, {hint}." + at_line(found)
     )
 
 
@@ -456,7 +346,7 @@ def leaked(tracer):
         f"Encountered an unexpected tracer. A function transformed by tinyjax had a side effect, "
         f"allowing for a reference to an intermediate value with type "
         f"{tracer.aval.str_short()} to escape the scope of the transformation.\n"
-        f"{tracer.origin()}\n{_how_it_escaped(tracer)}" + _at()
+        f"{tracer.origin()}\n{_how_it_escaped(tracer)}" + at_line()
     )
 
 
@@ -472,10 +362,6 @@ def _how_it_escaped(tracer):
         "Transformed functions should not save intermediate values in globals, attributes or "
         "lists made outside: return them instead (has_aux=True in grad)."
     )
-
-
-def _at(found=None):
-    return "".join(["\n" + line for line in quote(found.source if found else here())])
 
 
 def check_backend(backend):

@@ -27,7 +27,8 @@ def equivalent(place):
         if isinstance(node, ast.Call):
             found = ours(place, node.func)
             if found:
-                new = ast.Call(name(found), node.args, node.keywords)
+                keywords = [k for k in node.keywords if k.arg != "out"]
+                new = ast.Call(name(found), node.args, keywords)
                 if ".random." in found:  # the same name, but it takes a key
                     return show(node.func), f"{found}(key, ...)"
                 return show(node), show(new)

@@ -36,10 +36,11 @@ class Logic(ast.NodeTransformer):
     """`and`, `or`, `not`, chains such as 0 < x < 1, `in` and choices, for arrays.
 
     boolean: whether operands are known to be booleans, so that & | ~ will do.
+    scope: the names that have a value before a loop, if that is known.
     """
 
-    def __init__(self, jnp, lax, boolean=True):
-        self.jnp, self.lax, self.boolean = jnp, lax, boolean
+    def __init__(self, jnp, lax, boolean=True, scope=None):
+        self.jnp, self.lax, self.boolean, self.scope = jnp, lax, boolean, scope
 
     def is_boolean(self, node):
         """Whether an expression gives booleans."""
@@ -213,7 +214,9 @@ def step(logic, body):
             pair = branches(logic, statement, [])
         if pair is None:
             return None
-        values[pair[0]] = Replace(values).visit(pair[1])
+        values[pair[0]] = Replace(values).visit(copied(pair[1]))
+    if logic.scope:  # what only lives inside of the body is no state
+        values = {k: v for k, v in values.items() if k in logic.scope}
     return values or None
 
 

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from tinyjax.source import here
-from tinyjax.user_code import place, quote, show
+from tinyjax.user_code import careful, place, quote, show
 
 LINES = 8  # of a whole message
 ROWS = 4  # operands in a table
@@ -140,6 +140,7 @@ def kinds(values, n):
 # ---- messages ------------------------------------------------------------------------------------
 
 
+@careful
 def broadcasting(first, shapes, values=()):
     """Shapes that do not broadcast: add, where, broadcast_shapes."""
     shapes = [tuple(s) for s in shapes]
@@ -168,6 +169,7 @@ def _missing_axis(names, shapes):
     return []
 
 
+@careful
 def to_target(first, shape, dtype, target):
     """An array that does not broadcast to a shape: broadcast_to, x.at[i].set."""
     name, wanted = _target_names(place(), shape)
@@ -189,6 +191,7 @@ def _target_names(found, shape):
     return "array", "wanted"
 
 
+@careful
 def contracting(first, shapes, types, axes):
     """The axes over which a product sums: each operand has its own."""
     names, types = operands(shapes, types)
@@ -212,6 +215,7 @@ def _transposed(names, shapes, axes):
     return [f"Write {x}.T @ {y} if that is meant."] if a[0] == b[0] else []
 
 
+@careful
 def joining(first, values, axis=None, names=None):
     """concatenate and stack: all axes but `axis` must agree. names: of the operands, if known."""
     shapes, types = [tuple(v.shape) for v in values], kinds(values, len(values))
@@ -263,6 +267,7 @@ def sizes(rows):
     return [f"  * {n:<{name}}  {t:<{kind}}  axis {a} has size {s}" for n, t, a, s in rows]
 
 
+@careful
 def labels(first, letter, terms, values):
     """einsum: each operand that has the letter, with the axis that the letter names marked."""
     names, types = operands([v.shape for v in values], kinds(values, len(values)))

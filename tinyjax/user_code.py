@@ -10,6 +10,7 @@ import functools
 import itertools
 import linecache
 import sys
+from contextvars import ContextVar
 
 from tinyjax.source import here
 
@@ -63,10 +64,30 @@ class Place:
         return self.alias("tinyjax.lax", f"{known}.lax" if known else "lax")
 
 
+_blind = ContextVar("blind", default=False)
+
+
+def careful(message):
+    """Decorator of a function that words an error: if the user's text is too odd for it, the
+    message is made without. What explains an error must not raise another."""
+
+    @functools.wraps(message)
+    def made(*args, **kwargs):
+        try:
+            return message(*args, **kwargs)
+        except Exception:
+            token = _blind.set(True)
+            try:
+                return message(*args, **kwargs)
+            finally:
+                _blind.reset(token)
+
+    return made
+
+
 def place():
-    """The Place that led to this call, or None if its text is not known (or odd in any way: what
-    explains an error must not raise another)."""
-    source = here()
+    """The Place that led to this call, or None if its text is not known."""
+    source = None if _blind.get() else here()
     if source is None or _is_hidden(source):
         return None
     tree = _tree("".join(linecache.getlines(source.code.co_filename)))
