@@ -166,6 +166,8 @@ def double_where(where, risky, branch):
         return None
     operand, value = found
     condition, choose = text(where.args[0]), text(where.func)
+    if callee(where) != "where":
+        choose = "jnp.where"  # lax.select wants both of one type
     pair = [text(operand), value] if branch == 1 else [value, text(operand)]
     lines = [f"safe = {choose}({condition}, {', '.join(pair)})"]
     fixed = plain(where)

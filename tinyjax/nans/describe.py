@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from tinyjax.nans.causes import derivative, fix, untaken_branch, values, why_inf, why_nan
+from tinyjax.nans.causes import derivative, untaken_branch, values, why_inf, why_nan
 from tinyjax.nans.code import expression, text
+from tinyjax.nans.fixes import advice, fix
 
 SMALL = 6  # arrays of so many elements are printed
 WIDE = 88  # longer lines are cut to the expression that matters
@@ -29,7 +30,7 @@ def shown(x, value):
 
 def call(step, word):
     """`div(0.0, 0.0)`: an operation on the operands that belong to its first bad result."""
-    found = ", ".join(shown(a, v) for a, v in zip(step.args, values(step, word)))
+    found = ", ".join(shown(a, v) for a, v in zip(step.args, values(step)))
     return f"{step.prim}({found})"
 
 
@@ -127,7 +128,9 @@ def describe(step, word="nan", note="", batch=None, first=True):
         return lines + ([f"why: {reason}"] if reason else [])
     lines += infinities(step) + why(step)
     recipe, _ = fix(step)
+    if len(recipe) == 1 and not first:  # an error is short
+        return [*lines, f"fix: {recipe[0]}"]
     if recipe:
-        head = ["fix:"] if first or len(recipe) > 1 else []
-        lines += [*head, *[f"  {line}" for line in recipe]] if head else [f"fix: {recipe[0]}"]
-    return lines
+        return [*lines, "fix:", *[f"  {line}" for line in recipe]]
+    hint = advice(step)
+    return lines + ([f"fix: {hint}"] if hint else [])

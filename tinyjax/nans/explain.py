@@ -5,9 +5,10 @@ import numpy as np
 from tinyjax import dtypes
 from tinyjax.array import Array, is_arraylike, lift
 from tinyjax.autodiff import grad
-from tinyjax.nans.causes import fix
 from tinyjax.nans.describe import describe
-from tinyjax.nans.watch import Watch, first_index, places
+from tinyjax.nans.fixes import fix
+from tinyjax.nans.history import first_index, places
+from tinyjax.nans.watch import Watch
 from tinyjax.transforms.flat import arg_names, fun_name, layer_of, wraps
 from tinyjax.tree_util import tree_flatten, tree_leaves, tree_unflatten
 
@@ -94,8 +95,11 @@ def explain_call(f, args, kwargs):
     except Exception as error:  # a function without a derivative, as a while loop
         return Report(f"{clean}. (Its gradient cannot be taken: {type(error).__name__}.)")
     note = f"The value of {name} is {finite(outs)}, but its gradient is not."
-    report = look(tree_leaves(gradient), watch.history, None, note)
-    return report or Report(f"{clean}, and so is its gradient." + dropped(watch.history))
+    leaves = tree_leaves(gradient)
+    report = look(leaves, watch.history, None, note)
+    both = f"{clean}, its gradient is {finite(leaves)}."
+    both = both.replace("finite, its gradient is finite", "finite, and so is its gradient")
+    return report or Report(both + dropped(watch.history))
 
 
 def look(outs, history, transform, note=""):

@@ -10,7 +10,8 @@ import threading
 from tinyjax.config import current_flags
 from tinyjax.core import Primitive, run
 from tinyjax.nans.describe import describe
-from tinyjax.nans.watch import History, Watch, holds
+from tinyjax.nans.history import History, holds
+from tinyjax.nans.watch import NOTICE, Watch
 from tinyjax.transforms.pmap import pmap_p
 
 
@@ -79,6 +80,7 @@ def error(word, name, x, history, clear=True):
 
 def run_again(jaxpr, args):
     """Run a compiled program equation by equation, with an error at the bad one."""
+    print(NOTICE)
     flags = current_flags()
     watch = Watch()
 

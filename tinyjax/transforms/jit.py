@@ -80,10 +80,6 @@ def run_compiled(executable, args):
         try:
             check_floats(f"jit({executable.name})", outs)
         except FloatingPointError:
-            print(
-                "Invalid nan value encountered in the output of a jax.jit function. Calling the "
-                "de-optimized version."
-            )
             EVAL.run_again(executable.jaxpr, args)
             raise
     return outs

@@ -8,7 +8,7 @@ from tinyjax.tracebacks import shorten
 from tinyjax.transforms.jit import jit
 from tinyjax.transforms.replay import RecordingTrace, recorded
 
-NAMES = set()  # of all such functions: the lines that their equations know may be another caller's
+NAMES: set[str] = set()  # of such functions; their equations may know another caller's line
 
 
 def subprogram(fun=None, *, static_argnames=()):
