@@ -64,7 +64,6 @@ class Surroundings:
         self.spots, self.contents, self.seen = [], [], {}
         self.codes = set()  # the code objects whose globals are here
         self.cells = {}  # code object -> name -> cell, of functions that were there before
-        self.functions = {}  # code object -> function
         self.add_spot(RandomSpot(np.random.mtrand._rand, "global", "numpy.random"))
         self.add_spot(RandomSpot(random._inst, "global", "random"))
 
@@ -131,7 +130,6 @@ class Surroundings:
         """A function: its closure, its defaults and its attributes."""
         self.seen[id(f)] = f
         code, mine = f.__code__, is_watched(f.__code__, f.__globals__)
-        self.functions.setdefault(code, f)
         for name, cell in zip(code.co_freevars, f.__closure__ or ()):
             spot = CellSpot(cell, "closure", name)
             if not mine:  # a wrapper of a library: what it holds counts, not its own variables

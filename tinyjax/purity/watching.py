@@ -25,10 +25,9 @@ class Watch:
     def __init__(self, f, changing=()):
         self.surroundings = Surroundings()
         self.surroundings.add(f, "closure", "self")
-        self.own = set(self.surroundings.functions)  # codes that were there before
         self.roots = root_codes(f)
         self.changing, self.followed, self.found = set(changing), [], {}
-        self.lines = {}  # code -> lines that ran, with the frame's names where a loop begins
+        self.lines = {}  # code -> line that ran -> the local variables when it did so first
         self.namespaces, self.calls = {}, []
         self.held = {}  # code -> parameter -> object that was there before, such as self
         self.given = {}  # root code -> parameter -> what it was called with
@@ -39,10 +38,10 @@ class Watch:
     def is_watched(self, frame):
         """Whether a frame is the user's."""
         code = frame.f_code
-        known = self._watched.get(code)
+        known = self._watched.get(id(code))  # the hash of a code object looks at all that is in it
         if known is None:
-            known = self._watched[code] = is_watched(code, frame.f_globals)
-        return known
+            known = self._watched[id(code)] = is_watched(code, frame.f_globals), code
+        return known[0]
 
     def __enter__(self):
         self.before = sys.gettrace(), sys.getprofile()
