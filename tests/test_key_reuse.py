@@ -471,6 +471,17 @@ def test_old_style_keys_used_once():
             assert under_flag(lambda jax, run=run: run(raw(jax)), OURS) is None
 
 
+@pytest.mark.parametrize("make", [OURS.random.key, OURS.random.PRNGKey])
+def test_pmap_counts_as_a_call(make):
+    draw_each = OURS.pmap(lambda k: draw(OURS, k))
+    used = OURS.random.split(make(0), 2)
+    draw_each(used)  # its program is known now
+    with OURS.debug_key_reuse(True):
+        draw_each(used)
+        with pytest.raises(OURS.errors.KeyReuseError, match="^Previously-consumed key passed to j"):
+            draw_each(used)
+
+
 def test_equal_keys_are_not_the_same_key():
     def run(jax):
         for make in (jax.random.key, jax.random.PRNGKey):

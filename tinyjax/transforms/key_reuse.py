@@ -21,7 +21,7 @@ from tinyjax.transforms.key_messages import called_name, reused
 from tinyjax.transforms.key_rules import effect_of, rules
 from tinyjax.transforms.key_unused import warn_of_unused
 
-SAMPLERS = {"random_bits", "random_gamma", "jit"}
+JITTED = {"random_bits", "random_gamma", "jit", "pmap"}  # parts of jitted functions, for JAX
 
 # ---- what is known of the keys that exist -------------------------------------------------------
 
@@ -79,7 +79,7 @@ def name_of(prim):
     """What JAX calls an operation in its messages: it has jitted functions around samplers, and a
     key is also split inside of these."""
     inside = prim.name == "random_split" and called_name(here()) not in ("split", None)
-    return "jit-compiled function" if inside or prim.name in SAMPLERS else prim.name
+    return "jit-compiled function" if inside or prim.name in JITTED else prim.name
 
 
 def settle(effect, args, outs, what, move=lambda ids: None):

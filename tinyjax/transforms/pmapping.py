@@ -135,7 +135,8 @@ class Mapping:
                 return outs[0] if traced.single else tree_unflatten(traced.out_tree, outs)
         traced, params, leaves = self.lookup(args, kwargs)
         jaxpr, captured = traced.jaxpr, traced.captured
-        if current_trace() is EVAL and not captured:
+        watched = current_flags().debug_key_reuse  # as an operation, for EVAL to look at
+        if current_trace() is EVAL and not captured and not watched:
             for x in leaves:
                 EVAL.check(x)
             run = executor(jaxpr, tuple(params.items())).run
@@ -254,7 +255,7 @@ def plain_key(args, static):
     static: positions of static arguments. If there are any, only arguments that are arrays count.
     """
     flags = current_flags()
-    if flags.debug_nans or flags.debug_infs:
+    if flags.debug_nans or flags.debug_infs or flags.debug_key_reuse:
         return None, args
     tree, types = None, array_types(args)
     if types is None and not static:
