@@ -272,6 +272,40 @@ def test_other_guards_of_the_same_kind():
     assert "jnp.exp(-jnp.sqrt(safe))" in explain_nan(chain)(0.0).fix
 
 
+def test_a_branch_that_calls_another_function():
+    @jax.jit
+    def helper(x):
+        return jnp.sqrt(x)
+
+    def f(x):
+        return jnp.where(x > 0, helper(x), 0.0)
+
+    expected = ["safe = jnp.where(x > 0, x, 1.0)", "jnp.where(x > 0, helper(safe), 0.0)"]
+    assert explain_nan(f)(0.0).fix.splitlines() == expected
+    assert explain_nan(jax.jit(jax.grad(f)))(0.0).fix.splitlines() == expected
+    assert "return jnp.sqrt(x)" in "".join(error_of(jax.grad(f), 0.0))
+
+
+def test_checkpoint_keeps_the_lines():
+    @jax.checkpoint
+    def helper(x):
+        return jnp.sqrt(x) * 2
+
+    report = explain_nan(lambda x: jnp.where(x > 0, helper(x), 0.0))(0.0)
+    assert "inf was made by div(0.5, 0.0): the derivative of sqrt" in str(report)
+
+
+def test_a_name_that_is_taken():
+    def f(x):
+        safe = 2 * x
+        return jnp.where(x > 0, jnp.sqrt(x) + safe, 0.0)
+
+    assert explain_nan(f)(0.0).fix.splitlines() == [
+        "harmless = jnp.where(x > 0, x, 1.0)",
+        "jnp.where(x > 0, jnp.sqrt(harmless) + safe, 0.0)",
+    ]
+
+
 # ---- from outside --------------------------------------------------------------------------------
 
 

@@ -94,7 +94,8 @@ def why_inf(step):
         return "log(0) is -inf"
     if is_overflow(step):
         return f"the result is too large for {step.outs[0].dtype.name}"
-    return STEEP.get(name, "a division by 0" if prim == "div" else "")
+    poles = {"div": "a division by 0", "integer_pow": "0 to a negative power"}
+    return STEEP.get(name, poles.get(prim, ""))
 
 
 def is_overflow(step):

@@ -153,27 +153,45 @@ def is_where(node):
     return callee(node) in ("where", "select") and len(operands(node)) == 3
 
 
+def function_of(node):
+    """The function or module that a node is part of."""
+    while not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module):
+        node = node.parent
+    return node
+
+
+def safe_name(node):
+    """What to call the safe operand: a name that the function does not use."""
+    used = {n.id for n in ast.walk(function_of(node)) if isinstance(n, ast.Name)}
+    return next(n for n in ("safe", "harmless", "safe_operand_") if n not in used)
+
+
 def double_where(where, risky, branch):
     """The lines of the double-where fix, or None.
 
     where: the node of jnp.where(condition, a, b). branch: 1 or 2, the one not taken. risky:
-    the node of what went wrong there.
+    the node of what went wrong there. If that is in another function, which the branch calls, it is
+    this call that gets a safe argument.
     """
-    if not is_where(where):
-        return None
     found = dangerous(risky)
     if found is None:
         return None
     operand, value = found
+    name, chosen = safe_name(where), where.args[branch]
+    within = inside(risky, chosen)
+    if not within and function_of(risky) is not function_of(where):
+        if not isinstance(chosen, ast.Call) or not chosen.args:
+            return None
+        operand, within = chosen.args[0], True
     condition, choose = text(where.args[0]), text(where.func)
     if callee(where) != "where":
         choose = "jnp.where"  # lax.select wants both of one type
     pair = [text(operand), value] if branch == 1 else [value, text(operand)]
-    lines = [f"safe = {choose}({condition}, {', '.join(pair)})"]
+    lines = [f"{name} = {choose}({condition}, {', '.join(pair)})"]
     fixed = plain(where)
-    if inside(risky, where.args[branch]):
-        named = isinstance(operand, ast.Name)
-        fixed.args[branch] = replaced(where.args[branch], operand, everywhere=named)
+    if within:
+        everywhere = isinstance(operand, ast.Name)
+        fixed.args[branch] = replaced(chosen, operand, name, everywhere)
     else:
-        lines.append(text(replaced(statement(risky), operand)))
+        lines.append(text(replaced(statement(risky), operand, name)))
     return [*lines, text(fixed)]

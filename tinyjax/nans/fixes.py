@@ -12,6 +12,7 @@ from tinyjax.nans.code import (
     plain,
     prefix,
     replaced,
+    safe_name,
     text,
 )
 
@@ -27,10 +28,10 @@ def guarded(node, condition, value="0.0"):
     """A double where around an expression: the operand and the result are chosen by condition."""
     operand, safe = dangerous(node)
     choose = "jnp.where" if not isinstance(node, ast.Call) else f"{prefix(node)}.where"
-    named = isinstance(operand, ast.Name)
+    name, everywhere = safe_name(node), isinstance(operand, ast.Name)
     return [
-        f"safe = {choose}({condition}, {text(operand)}, {safe})",
-        f"{choose}({condition}, {text(replaced(node, operand, everywhere=named))}, {value})",
+        f"{name} = {choose}({condition}, {text(operand)}, {safe})",
+        f"{choose}({condition}, {text(replaced(node, operand, name, everywhere))}, {value})",
     ]
 
 

@@ -4,6 +4,7 @@ import functools
 from types import SimpleNamespace
 
 from tinyjax.core import Literal, memo, run
+from tinyjax.source import replays
 from tinyjax.transforms.call import Call, fill
 from tinyjax.transforms.flat import lift_args, wraps
 from tinyjax.transforms.loops import trace_fun
@@ -147,6 +148,7 @@ def checkpoint_parts(jaxpr, nz, policy):
     return forward, push_jaxpr.replace(invars=xs + take(values, used) + ts), parts.nz
 
 
+@replays()
 def run_rest(jaxpr, xs, known, policy):
     """The outputs of a program some of whose intermediate values are known. Callbacks are called
     again, unless the policy saves them and they look at more than inputs."""
