@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+import unittest.mock
 from collections import namedtuple
 
 import jax
@@ -325,6 +326,32 @@ def test_different_functions_are_no_reason(said):
     for x in (1.0, jnp.ones(2)):  # nor is a type that was not there
         tinyjax.jit(lambda y: y + 1)(x)
     assert said() == []
+
+
+def test_callables_of_all_kinds(said):
+    class Model:
+        def __call__(self, x):
+            return x
+
+    mock = unittest.mock.Mock(side_effect=lambda x: x)
+    kinds = [
+        mock,
+        jnp.add,
+        abs,
+        Model(),
+        Model,
+        Model().__call__,
+        functools.partial(jnp.add, 1.0),
+        tinyjax.jit(jnp.sin),
+    ]
+    for kind in kinds:
+        for args in ((1.0,), (1.0, 2.0), (jnp.ones(2),)):
+            for _ in range(2):
+                try:
+                    tinyjax.jit(kind)(*args)
+                except TypeError:  # a wrong number of arguments, or no array
+                    pass
+    assert all(len(text.splitlines()) <= 8 for text in said())
 
 
 def test_functions_that_live_side_by_side_are_meant_to(said):

@@ -1,5 +1,6 @@
 """From functions of pytrees to functions of flat lists, and what a call's arguments are called."""
 
+import functools
 import inspect
 from collections.abc import Callable
 from types import FunctionType
@@ -37,7 +38,7 @@ def lift_output(x, name, i):
 
 def fun_name(f):
     """The name of a function, or of what it wraps."""
-    while not hasattr(f, "__name__") and hasattr(f, "func"):  # functools.partial
+    while isinstance(f, functools.partial) and not hasattr(f, "__name__"):
         f = f.func
     return getattr(f, "__name__", type(f).__name__)
 

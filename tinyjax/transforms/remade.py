@@ -4,9 +4,11 @@ A jitted function is known by its object. What is remembered of the ones before,
 their code, is only words: nothing here keeps a closure alive.
 """
 
+import functools
 import inspect
 import weakref
 from collections import deque
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from tinyjax.source import Source, cell_name, here, is_own_code
@@ -34,14 +36,16 @@ def layers(fun):
     found = []
     while fun is not None and len(found) < 50:
         found.append(fun)
-        fun = getattr(fun, "__wrapped__", None) or getattr(fun, "func", None)
+        fun = fun.func if isinstance(fun, functools.partial) else getattr(fun, "__wrapped__", None)
     return found
 
 
 def code_of(fun):
     """The code of a function, a method or a callable object; None for what is not Python."""
-    fun = getattr(fun, "__func__", fun)
-    return getattr(fun, "__code__", None) or getattr(type(fun).__call__, "__code__", None)
+    for f in (getattr(fun, "__func__", fun), type(fun).__call__):
+        if isinstance(f, FunctionType):
+            return f.__code__
+    return None
 
 
 def defined_at(code):
@@ -54,9 +58,10 @@ def surroundings(fun):
     found = {}
     chain = layers(fun)
     for layer in chain:
-        code = getattr(layer, "__code__", None)
-        if code is not None:
-            for name, cell in zip(code.co_freevars, layer.__closure__ or ()):
+        function = getattr(layer, "__func__", layer)
+        if isinstance(function, FunctionType):
+            code = function.__code__
+            for name, cell in zip(code.co_freevars, function.__closure__ or ()):
                 try:
                     value = cell.cell_contents
                 except ValueError:  # not assigned yet
@@ -64,9 +69,9 @@ def surroundings(fun):
                 if not any(value is x for x in chain):
                     found.setdefault(name, value)
             for name in code.co_names if layer is chain[-1] else ():
-                if name in layer.__globals__:
-                    found.setdefault(name, layer.__globals__[name])
-        if hasattr(layer, "func"):  # functools.partial
+                if name in function.__globals__:
+                    found.setdefault(name, function.__globals__[name])
+        if isinstance(layer, functools.partial):
             found |= {f"argument {i} of partial": x for i, x in enumerate(layer.args)}
             found |= {f"{k} of partial": x for k, x in layer.keywords.items()}
     return found
