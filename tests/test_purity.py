@@ -88,6 +88,24 @@ def test_hidden_random_numbers():
     assert np.random.get_state()[2] == before
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_the_normal_number_that_numpy_keeps(kept):
+    """NumPy makes normal numbers in pairs; the second is handed out later, without a draw."""
+    np.random.seed(0)
+    if kept:
+        np.random.normal()
+
+    def noisy(x):
+        x = 2 * x
+        return x + np.random.normal()
+
+    before = np.random.get_state()
+    finding = only(noisy, 1.0)
+    assert finding.kind == "random state" and finding.text == "return x + np.random.normal()"
+    assert "jax.random.normal(key, ())" in finding.rewrite
+    assert all(np.array_equal(a, b) for a, b in zip(np.random.get_state(), before, strict=True))
+
+
 def mutates(params, x):
     params["w"] = params["w"] - 0.1
     return x * params["w"]

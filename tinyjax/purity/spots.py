@@ -215,16 +215,17 @@ class RandomSpot(Spot):
     def read(self):
         if isinstance(self.thing, random.Random):
             return self.thing.getstate()
-        state = getattr(self.thing, "bit_generator", self.thing)
-        state = state._bit_generator.state if state is self.thing else state.state
-        return _frozen(state)
+        if isinstance(self.thing, np.random.RandomState):  # keeps every second normal number
+            return _frozen(self.thing.get_state(legacy=False))
+        return _frozen(self.thing.bit_generator.state)
 
     def write(self, content):
         if isinstance(self.thing, random.Random):
             self.thing.setstate(content)
+        elif isinstance(self.thing, np.random.RandomState):
+            self.thing.set_state(content)
         else:
-            generator = getattr(self.thing, "bit_generator", None) or self.thing._bit_generator
-            generator.state = content
+            self.thing.bit_generator.state = content
 
 
 def _frozen(state):
