@@ -67,6 +67,19 @@ def test_a_traceback_shows_the_student_only():
     assert "learn/child.py" not in error and "TINYJAX_TRACEBACK" not in error
 
 
+def test_a_key_that_is_used_twice_is_a_mistake():
+    """What only warns elsewhere is an error here, with both lines."""
+    verdict = check_exercise(
+        EXERCISE,
+        "import tinyjax as jax\n\nkey = jax.random.PRNGKey(0)\n"
+        "noise = jax.random.normal(key)\nkey, sub = jax.random.split(key)\n" + SOLUTION,
+    )
+    assert verdict.status == "broken" and verdict.detail is not None
+    assert "KeyReuseError" in verdict.detail
+    assert "noise = jax.random.normal(key)" in verdict.detail
+    assert "key, sub = jax.random.split(key)" in verdict.detail
+
+
 def test_a_renamed_function_is_named():
     verdict = check_exercise(EXERCISE, SOLUTION.replace("third_derivative", "third"))
     assert "your file defines no 'third_derivative'" in verdict.checks[0].error

@@ -2,6 +2,8 @@
 
 import functools
 import pickle
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -106,6 +108,15 @@ def test_cells_of_notebooks_are_named():
         assert str(place) == "Cell In[1]:2 (<module>)" and place.text == "place = here()"
     finally:
         InteractiveShell.clear_instance()
+
+
+def test_code_of_the_command_line_is_the_users():
+    code = (
+        "import tinyjax as jax\nkey = jax.random.key(0)\n"
+        "a, b = jax.random.normal(key), jax.random.normal(key)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "<string>:3: KeyReuseWarning" in done.stderr
 
 
 def test_a_warning_names_the_users_line():

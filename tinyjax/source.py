@@ -94,7 +94,9 @@ def is_own_code(code):
 
 def is_user_file(name):
     """Whether a file holds code of users: not of tinyjax, NumPy or Python."""
-    if name.startswith((PACKAGE, *GENERATED, _NUMPY, "<frozen", "<string>", "<__array_function__")):
+    if name == "<string>":  # `python -c`; otherwise what Python's library generates
+        return sys.argv[:1] == ["-c"]
+    if name.startswith((PACKAGE, *GENERATED, _NUMPY, "<frozen", "<__array_function__")):
         return False
     return name.startswith(_INSTALLED) or not name.startswith(_PYTHON)
 

@@ -5,7 +5,6 @@ names. Nothing here decides what is right: the parent compares the values.
 """
 
 import json
-import linecache
 import os
 import sys
 import traceback
@@ -14,7 +13,7 @@ from typing import Any
 
 import tinyjax
 import tinyjax.numpy as jnp
-from tinyjax.learn.exercise import Check, load_checks
+from tinyjax.learn.exercise import Check, load_checks, remember_source
 from tinyjax.learn.values import decode, encode
 
 if sys.platform != "win32":
@@ -77,6 +76,7 @@ def main() -> None:
     job = json.load(sys.stdin)
     limit_resources(job["seconds"])
     tinyjax.config.update("tinyjax_traceback", "full")  # explain_error leaves out more than that
+    tinyjax.config.update("tinyjax_debug_key_reuse", True)  # a key that is used twice is a mistake
     with os.fdopen(job["report"], "w") as report:
 
         def tell(**event: Any) -> None:
@@ -85,8 +85,7 @@ def main() -> None:
 
         checks, _ = load_checks(job["checks"])
         names = {"__name__": "exercise", "__file__": job["path"]}
-        lines = job["source"].splitlines(keepends=True)
-        linecache.cache[job["path"]] = (len(job["source"]), None, lines, job["path"])
+        remember_source(job["path"], job["source"])
         try:
             exec(compile(job["source"], job["path"], "exec"), names)
         except (Exception, SystemExit) as error:

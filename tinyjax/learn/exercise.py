@@ -13,6 +13,7 @@ folder, is the single source of both: percent-format Python with these cells.
     # %% wrong: uphill              a wrong way; its first comment is the misconception behind it
 """
 
+import linecache
 import re
 import zlib
 from collections.abc import Callable, Iterator
@@ -101,8 +102,14 @@ class Solution:
     def namespace(self) -> SimpleNamespace:
         """Executes the solution here: only for the card's own, never for a student's code."""
         names: dict[str, Any] = {"__name__": "exercise"}
+        remember_source(f"<{self.title}>", self.source)
         exec(compile(self.source, f"<{self.title}>", "exec"), names)
         return SimpleNamespace(**names)
+
+
+def remember_source(name: str, source: str) -> None:
+    """Lets messages quote the lines of code that is in no file of this name."""
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
 
 
 # --- The exercise --------------------------------------------------------------------------------

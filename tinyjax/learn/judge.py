@@ -75,9 +75,13 @@ def is_fingerprint(outcome: dict[str, Any]) -> bool:
 def coincides(got: dict[str, Any], wrong: dict[str, Any]) -> bool:
     """Whether the student's outcome is a wrong solution's: same value, or same error and words."""
     if "error" in got and "error" in wrong:
-        first_lines = [outcome["message"].partition("\n")[0] for outcome in (got, wrong)]
-        return got["error"] == wrong["error"] and first_lines[0] == first_lines[1]
+        return got["error"] == wrong["error"] and first_sentence(got) == first_sentence(wrong)
     return is_fingerprint(got) and agrees(got, wrong)
+
+
+def first_sentence(outcome: dict[str, Any]) -> str:
+    """What an error says before it quotes the student, whose names are not the wrong solution's."""
+    return outcome["message"].partition("\n")[0].partition(". ")[0]
 
 
 def outcomes_of(solution: Solution, item: Check, draws: list[dict]) -> list[dict[str, Any]]:
