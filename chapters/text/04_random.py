@@ -73,15 +73,12 @@ print("vmap:", jax.vmap(noisy)(jnp.zeros(3)))
 # %%
 key = jax.random.key(0)
 print(jax.random.uniform(key, (3,)))
+key
 
 # %% [markdown]
 # A key is an array of a type of its own, `key<fry>`. What it holds are two words of 32 bits, here
 # the seed and a zero. ("fry" is short for Threefry, the generator. You will write it below.)
-
-# %%
-key
-
-# %% [markdown]
+#
 # **Predict.** Draw from one key twice, with the same shape. Are the numbers the same?
 
 # %%
@@ -325,7 +322,8 @@ with jax.debug_key_reuse(True):
 # ## Keys and transformations
 #
 # A function that draws takes a key as an argument, like everything else that it needs. Then `jit`
-# compiles the drawing, and each call gets other numbers from another key.
+# compiles the drawing, and each call gets other numbers from another key. `split` returns an array
+# of keys, and `vmap` maps over its first axis as over that of any array: one key for each row.
 
 # %%
 @jax.jit
@@ -333,17 +331,13 @@ def noisy(key, x):
     return x + jax.random.normal(key)
 
 
-for k in jax.random.split(jax.random.key(7), 3):
-    print(noisy(k, 0.0))
+keys = jax.random.split(jax.random.key(7), 3)
+print("three calls:", *[noisy(k, 0.0) for k in keys])
+print("vmap:       ", jax.vmap(noisy)(keys, jnp.zeros(3)))
 
 # %% [markdown]
-# `split` returns an array of keys, and `vmap` maps over its first axis as over that of any array.
-# So each row gets a key. (They are the keys from above, so the numbers are, too.)
-
-# %%
-jax.vmap(noisy)(jax.random.split(jax.random.key(7), 3), jnp.zeros(3))
-
-# %% [markdown]
+# The same keys, the same numbers.
+#
 # In a loop, take the number of the step and fold it in. `lax.fori_loop(0, n, body, start)` is the
 # loop that compiles: it calls `body(i, value)` for each `i`, and hands on the value.
 
@@ -510,18 +504,12 @@ counter = jnp.arange(4, dtype="uint32")
 first, second = threefry(jax.random.key_data(key), jnp.zeros_like(counter), counter)
 print("threefry:", *zip(first.tolist(), second.tolist()))
 print("split:   ", *map(tuple, jax.random.key_data(jax.random.split(key, 4)).tolist()))
+print("xor of each pair:", first ^ second)
+print("bits of the key: ", jax.random.bits(key, (4,)))
 
 # %% [markdown]
-# Put the two together: number `i` that is drawn from a key is the xor of the two words of key `i`
-# that is split from it.
-
-# %%
-first, second = jax.random.key_data(jax.random.split(key, 4)).T
-print("xor of the words of the new keys:", first ^ second)
-print("bits drawn from the old key:     ", jax.random.bits(key, (4,)))
-
-# %% [markdown]
-# That is the reuse in the posts, seen from the inside.
+# The last two lines put both together: number `i` that is drawn from a key is the xor of the two
+# words of key `i` that is split from it. That is the reuse in the posts, seen from the inside.
 #
 # `fold_in(key, i)` is Threefry, too, with `i` as the counter. **Predict.** How does `fold_in(key,
 # 2)` compare with `split(key, 4)[2]`?
