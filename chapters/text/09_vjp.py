@@ -1,12 +1,13 @@
 # %% [markdown]
 # # 09 · Reverse mode
 #
-# One run backwards gives the derivatives with respect to a million inputs. How? In this chapter you turn
-# a linear program around, equation by equation, write the same as a tape in 25 lines, and read the
-# function of tinyjax that does it. Then you use it: Jacobians, products with the Hessian, derivatives of
-# your own, and a way to trade time for memory.
+# One run backwards gives the derivatives with respect to a million inputs. How? In this chapter you
+# turn a linear program around, equation by equation, write the same as a tape in 25 lines, and read the
+# function of tinyjax that does it. Then you use it: Jacobians, products with the Hessian, derivatives
+# of your own, and a way to trade time for memory.
 #
-# You need: jaxprs (chapter 07), tangents and `linearize` (chapter 08). Time: about 50 minutes.
+# You need: jaxprs ([chapter 07](07_tracing.ipynb)), tangents and `linearize`
+# ([chapter 08](08_jvp.ipynb)). Time: about 50 minutes.
 
 # %%
 import inspect
@@ -22,11 +23,12 @@ from tinyjax.learn import predict
 # %% [markdown]
 # ## Backwards: who is how much to blame?
 #
-# Forward mode asks: if `x` moves, how fast does everything behind it move? Reverse mode asks the other way
-# round: if the result is to move, how much does each number before it matter?
+# Forward mode asks: if `x` moves, how fast does everything behind it move? Reverse mode asks the other
+# way round: if the result is to move, how much does each number before it matter?
 #
-# `jax.vjp(f, x, y)` returns the value and a function, here called `pull`. Give `pull` a 1.0 for the result,
-# and it says how much the result changes per change of `x` and of `y`: both derivatives, in one call.
+# `jax.vjp(f, x, y)` returns the value and a function, here called `pull`. Give `pull` a 1.0 for the
+# result, and it says how much the result changes per change of `x` and of `y`: both derivatives, in one
+# call.
 
 # %%
 def f(x, y):
@@ -40,11 +42,11 @@ print(f"by hand: {3 + math.cos(2):.4f} and {2:.4f}")
 
 # %% [markdown]
 # What goes into `pull` and comes out of it is called a **cotangent**. Each number in a computation has
-# one: how much the final result changes, per change of this number. The cotangent of the result itself is
-# 1.0, unless you say otherwise.
+# one: how much the final result changes, per change of this number. The cotangent of the result itself
+# is 1.0, unless you say otherwise.
 #
-# Now with arrays. `polar`, from chapter 08, takes two numbers to two numbers, so its Jacobian is a matrix:
-# a row for each output, a column for each input.
+# Now with arrays. `polar`, from chapter 08, takes two numbers to two numbers, so its Jacobian is a
+# matrix: a row for each output, a column for each input.
 
 # %%
 def polar(p):
@@ -60,8 +62,8 @@ print("output 0:", pull(jnp.array([1.0, 0.0]))[0])
 print("output 1:", pull(jnp.array([0.0, 1.0]))[0])
 
 # %% [markdown]
-# A push gave a column. A pull gives a **row**: how one output depends on all the inputs. In general `pull(w)`
-# is the vector `w`, times the Jacobian. Hence the name VJP, **vector-Jacobian product**.
+# A push gave a column. A pull gives a **row**: how one output depends on all the inputs. In general
+# `pull(w)` is the vector `w`, times the Jacobian. Hence the name VJP, **vector-Jacobian product**.
 
 # %%
 w = jnp.array([3.0, -1.0])
@@ -73,7 +75,7 @@ print(pull(w)[0], w @ jax.jacfwd(polar)(p))
 #
 # ## Transposing an equation
 #
-# Chapter 08 ended with `linearize`: it runs `f` and records a linear program, which takes tangents to
+# Remember `linearize` of chapter 08: it runs `f` and records a linear program, which takes tangents to
 # tangents.
 
 # %%
@@ -81,11 +83,11 @@ value, push = jax.linearize(f, 2.0, 3.0)
 print(jax.make_jaxpr(push)(1.0, 1.0))
 
 # %% [markdown]
-# Products with known numbers, and sums; that is all. (`a` is the cosine of 2, `b` and `c` are the tangents
-# of `x` and `y`.) To transpose the program we need to transpose equations like these.
+# Products with known numbers, and sums; that is all. (`a` is the cosine of 2, `b` and `c` are the
+# tangents of `x` and `y`.) To transpose the program we need to transpose equations like these.
 #
-# `jax.linear_transpose(g, x)` does it for any linear `g`, and takes `x` for its shape only. Start with the
-# product with a number: a matrix of size 1 times 1, which is its own transpose.
+# `jax.linear_transpose(g, x)` does it for any linear `g`, and takes `x` for its shape only. Start with
+# the product with a number: a matrix of size 1 times 1, which is its own transpose.
 
 # %%
 transposed = jax.linear_transpose(lambda x: 5.0 * x, 1.0)
@@ -105,8 +107,8 @@ print(transposed((2.0, 3.0)))
 print(jax.make_jaxpr(transposed)((1.0, 1.0)))
 
 # %% [markdown]
-# 5.0: **a copy becomes a sum**. If `x` moves, both copies move, and both matter. The transposed matrix is a
-# row of two ones. (`add_any` is the sum of tangents and cotangents.)
+# 5.0: **a copy becomes a sum**. If `x` moves, both copies move, and both matter. The transposed matrix
+# is a row of two ones. (`add_any` is the sum of tangents and cotangents.)
 #
 # It also works the other way: a sum becomes copies.
 
@@ -115,8 +117,8 @@ transposed = jax.linear_transpose(lambda x, y: x + y, 1.0, 1.0)
 print(transposed(2.0))
 
 # %% [markdown]
-# The same for arrays. `jnp.sum` takes three numbers to one. `broadcast_to` takes one number to three. And
-# a matrix gets transposed in the literal sense.
+# The same for arrays. `jnp.sum` takes three numbers to one. `broadcast_to` takes one number to three.
+# And a matrix gets transposed in the literal sense.
 
 # %%
 matrix = jnp.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -146,8 +148,8 @@ jax.linear_transpose(jnp.sin, 1.0)(1.0)
 #
 # ## The whole program, from back to front
 #
-# To transpose a program, transpose its equations, the last one first. (For matrices it is the same rule:
-# `(A @ B).T` is `B.T @ A.T`.) Here are `push` once more, and what becomes of it.
+# To transpose a program, transpose its equations, the last one first. (For matrices it is the same
+# rule: `(A @ B).T` is `B.T @ A.T`.) Here are `push` once more, and what becomes of it.
 
 # %%
 print(jax.make_jaxpr(push)(1.0, 1.0))
@@ -156,8 +158,8 @@ print(jax.make_jaxpr(jax.linear_transpose(push, 1.0, 1.0))(1.0))
 # %% [markdown]
 # Read the two side by side.
 #
-# - The first ends with `h = add f g`. A sum becomes copies, so `f` and `g` both get the cotangent of the
-#   result. (It is called `b` in the second program.)
+# - The first ends with `h = add f g`. A sum becomes copies, so `f` and `g` both get the cotangent of
+#   the result. (It is called `b` in the second program.)
 # - `g = mul b a` becomes `mul b a`: a first contribution to `x`.
 # - `f = add_any d e` copies again; `e` and `d` become products with 2 and with 3.
 # - `x` was used twice. A copy becomes a sum: the `add_any` at the end.
@@ -172,8 +174,8 @@ print("the same program:", str(jax.make_jaxpr(pull)(1.0)) == str(jax.make_jaxpr(
 # %% [markdown]
 # ## A diamond
 #
-# When several ways lead from an input to the result, the program has the shape of a diamond. Here `a` is used in
-# `b` and, twice, in `c`.
+# When several ways lead from an input to the result, the program has the shape of a diamond. Here `a`
+# is used in `b` and, twice, in `c`.
 
 # %%
 def diamond(x):
@@ -186,9 +188,9 @@ def diamond(x):
 print(jax.make_jaxpr(diamond)(1.0))
 
 # %% [markdown]
-# **Predict.** Two questions about the run backwards. Which of `b = 3.0 * a` and `c = a * a` is transposed
-# first? And how often is a cotangent multiplied with `cos(x)`, the derivative of `sin`: once, or once for
-# each way that leads there?
+# **Predict.** Two questions about the run backwards. Which of `b = 3.0 * a` and `c = a * a` is
+# transposed first? And how often is a cotangent multiplied with `cos(x)`, the derivative of `sin`:
+# once, or once for each way that leads there?
 
 # %%
 predict("09/diamond-first", ...)  # "b" or "c"
@@ -198,13 +200,13 @@ predict("09/diamond-cosines", ...)  # 1, 2 or 3
 print(jax.make_jaxpr(jax.grad(diamond))(1.0))
 
 # %% [markdown]
-# The first five equations run forwards: the function, and the cosine. From `f` on it goes backwards. `c` came
-# last, so it is first. Its two products are summed to `h`, then comes `b` with its 3.0, and
+# The first five equations run forwards: the function, and the cosine. From `f` on it goes backwards.
+# `c` came last, so it is first. Its two products are summed to `h`, then comes `b` with its 3.0, and
 # `j` is the sum of it all. Only then `k = mul j c`, with the cosine, once.
 #
-# In school, the chain rule adds up over all ways from the input to the result. Reverse mode does not go along
-# ways. It goes through equations, and waits at each number until all its cotangents have arrived and are
-# added up. This order is what makes it cheap. Here are 20 doublings, so a million ways:
+# In school, the chain rule adds up over all ways from the input to the result. Reverse mode does not go
+# along ways. It goes through equations, and waits at each number until all its cotangents have arrived
+# and are added up. This order is what makes it cheap. Here are 20 doublings, so a million ways:
 
 # %%
 def doubled(x):
@@ -230,8 +232,8 @@ viz.vjp_tape(diamond, 1.0)
 # %% [markdown]
 # ## A tape by hand
 #
-# You can have reverse mode without jaxprs. Let each number remember what it was made from, and with which
-# slope. The **tape** is the list of all numbers, in the order in which they were made.
+# You can have reverse mode without jaxprs. Let each number remember what it was made from, and with
+# which slope. The **tape** is the list of all numbers, in the order in which they were made.
 
 # %%
 tape = []
@@ -264,8 +266,8 @@ def backward(result):
 
 
 # %% [markdown]
-# All of the above is there. The slopes are the linear program. `reversed` is the order. And `+=` is the sum
-# that a copy becomes.
+# All of the above is there. The slopes are the linear program. `reversed` is the order. And `+=` is the
+# sum that a copy becomes.
 
 # %%
 x = Node(1.0)
@@ -275,7 +277,8 @@ backward(result)
 print(f"{x.cotangent:.4f}, and JAX: {jax.grad(diamond)(1.0):.4f}")
 
 # %% [markdown]
-# **Predict.** Suppose that somebody writes `=` in place of `+=`. For which functions is the gradient wrong?
+# **Predict.** Suppose that somebody writes `=` in place of `+=`. For which functions is the gradient
+# wrong?
 #
 # - `"a"`: for all.
 # - `"b"`: for those that contain a sum.
@@ -305,23 +308,23 @@ for text, function in [
     print(f"{text:12} right {gradients[0]}, with = {gradients[1]}")
 
 # %% [markdown]
-# Only the last one, where `x` is used twice: the later contribution overwrites the earlier one. Such a bug
-# hides, as many tests use each number once.
+# Only the last one, where `x` is used twice: the later contribution overwrites the earlier one. Such a
+# bug hides, as many tests use each number once.
 #
-# PyTorch works with a tape of this kind, and so do small teaching engines such as micrograd. What does JAX
-# do differently?
+# PyTorch works with a tape of this kind, and so do small teaching engines such as micrograd. What does
+# JAX do differently?
 #
-# - Your cotangents stay in the nodes. Go back twice, and they add up: that is why PyTorch has `zero_grad()`.
-#   In JAX, a cotangent is a result.
+# - Your cotangents stay in the nodes, and a second run backwards adds to what is there. In PyTorch the
+#   parameters are like this, hence its `zero_grad()`. In JAX, a cotangent is a result.
 # - Your slopes are plain numbers, so there is no second derivative. JAX's are traced, too.
-# - Your tape is walked by Python each time. JAX's is a program: it can be compiled, and mapped over many
-#   cotangents at once, as you will see below.
+# - Your tape is walked by Python each time. JAX's is a program: it can be compiled, and mapped over
+#   many cotangents at once, as you will see below.
 #
 # ## In the package
 #
-# The function that goes backwards is called `transpose`. Here it is in pieces, read from the file that is
-# running. `jaxpr` is a linear program, `cts` holds the cotangents of its results, and `args` its inputs. Residuals
-# have values there. Tangents have none: they are `Undef`.
+# The function that goes backwards is called `transpose`. Here it is in pieces, read from the file that
+# is running. `jaxpr` is a linear program, `cts` holds the cotangents of its results, and `args` its
+# inputs. Residuals have values there. Tangents have none: they are `Undef`.
 
 # %% tags=["tinyjax-only"]
 from tinyjax.transforms import ad
@@ -338,30 +341,31 @@ def piece(function, first, last):
 piece(ad.transpose, "env =", "todo, ct_env")
 
 # %% [markdown]
-# `env` is the dictionary of values that every interpreter has. `linear` is the set of variables that have none,
-# since they depend on tangents. `ct_env` is a second dictionary: of cotangents.
+# `env` is the dictionary of values that every interpreter has. `linear` is the set of variables that
+# have none, since they depend on tangents. `ct_env` is a second dictionary: of cotangents.
 
 # %% tags=["tinyjax-only"]
 piece(ad.transpose, "for eqn in jaxpr.eqns", "env.update(")
 
 # %% [markdown]
-# First, once forwards. Equations that depend on no tangent are computed. The others are only
-# noted, in `todo`: this is the tape.
+# First, once forwards. Equations that depend on no tangent are computed. The others are only noted, in
+# `todo`: this is the tape.
 
 # %% tags=["tinyjax-only"]
 piece(ad.transpose, "for out, ct in zip", "accumulate(atom, c)")
 
 # %% [markdown]
-# Then backwards, over `reversed(todo)`. `ct_env.pop(v)` takes the cotangent of the equation's result; by then it is
-# complete. `prim.transpose` asks the primitive's card for the cotangents of its operands, and `accumulate`
-# adds them to what is there:
+# Then backwards, over `reversed(todo)`. `ct_env.pop(v)` takes the cotangent of the equation's result;
+# by then it is complete. `prim.transpose` asks the primitive's card for the cotangents of its operands,
+# and `accumulate` adds them to what is there:
 
 # %% tags=["tinyjax-only"]
 piece(ad.transpose, "def accumulate", "add_tangents")
 
 # %% [markdown]
-# Here is your `+=`. (Where nothing has arrived yet, there is no sum, so programs hold no useless `0 + ct`. `Zero` stands
-# for a cotangent that is known to be zero, and no equation is transposed for it.)
+# Here is your `+=`. (Where nothing has arrived yet, there is no sum, so programs hold no useless
+# `0 + ct`. `Zero` stands for a cotangent that is known to be zero, and no equation is transposed for
+# it.)
 #
 # What do cards say? These are two of them. Compare with the table above.
 
@@ -370,11 +374,12 @@ print(inspect.getsource(type(lax.mul_p).transpose))
 print(inspect.getsource(type(lax.reduce_sum_p).transpose))
 
 # %% [markdown]
-# `mul` is linear in one operand at a time: the one that is `Undef`. It multiplies the cotangent with the
-# other. (`unbroadcast` sums if a small operand was stretched to fit a large one: a broadcast, transposed.)
+# `mul` is linear in one operand at a time: the one that is `Undef`. It multiplies the cotangent with
+# the other. (`unbroadcast` sums if a small operand was stretched to fit a large one: a broadcast,
+# transposed.)
 #
-# So each primitive needs two rules: how to linearize it, and, if it can appear in linear programs, how to
-# transpose it. There is no third one for reverse mode. You can put the two together yourself:
+# So each primitive needs two rules: how to linearize it, and, if it can appear in linear programs, how
+# to transpose it. There is no third one for reverse mode. You can put the two together yourself:
 
 # %% tags=["tinyjax-only"]
 from tinyjax.core import Undef
@@ -389,8 +394,8 @@ print(ad.transpose(linear, [*residuals, *unknown], [jnp.float32(1.0)]))
 # The same as `vjp(f, 2.0, 3.0)` gave. `residuals` are the values from the run forwards that the linear
 # program needs. They are its first inputs.
 #
-# `jax.explain` tells the same story of any call, with your lines beside the equations. An arrow marks the
-# line that an equation is the derivative of.
+# `jax.explain` tells the same story of any call, with your lines beside the equations. An arrow marks
+# the line that an equation is the derivative of.
 
 # %% tags=["tinyjax-only"]
 print(jax.explain(jax.grad(diamond))(1.0).only("forward", "linear", "backward"))
@@ -398,8 +403,9 @@ print(jax.explain(jax.grad(diamond))(1.0).only("forward", "linear", "backward"))
 # %% [markdown]
 # ## What has to be remembered
 #
-# The run backwards begins at the end, and needs cosines and factors from the start. These residuals must be kept
-# meanwhile. `pull` holds them, and is a pytree, so you can count how many numbers there are.
+# The run backwards begins at the end, and needs cosines and factors from the start. These residuals
+# must be kept meanwhile. `pull` holds them, and is a pytree, so you can count how many numbers there
+# are.
 
 # %%
 def kept(f, *args):
@@ -421,11 +427,11 @@ for times in [1, 10, 100]:
 # %% [markdown]
 # In forward mode it was none. When training runs out of memory, this is where it went.
 #
-# `jax.checkpoint(g)` behaves like `g`, but keeps only its *input*. When the run backwards arrives there, `g` is
-# computed once more, and what it needs is at hand.
+# `jax.checkpoint(g)` behaves like `g`, but keeps only its *input*. When the run backwards arrives
+# there, `g` is computed once more, and what it needs is at hand.
 #
-# **Predict.** 100 sines of 1,000 numbers, in ten blocks of ten sines, each block in a checkpoint. How many
-# numbers are kept?
+# **Predict.** 100 sines of 1,000 numbers, in ten blocks of ten sines, each block in a checkpoint. How
+# many numbers are kept?
 
 # %%
 def in_blocks(x, blocks):
@@ -441,9 +447,9 @@ predict("09/checkpoint", ...)  # 1000, 10000, 90000 or 100000
 print(f"{kept(lambda x: in_blocks(x, 10), x):,}")
 
 # %% [markdown]
-# 10,000: the inputs of ten blocks. Going back, one block at a time is computed again, which takes 10,000 more
-# for this moment. So instead of 100,000 numbers it is never more than about 20,000. The price is one more run
-# forwards.
+# 10,000: the inputs of ten blocks. Going back, one block at a time is computed again, which takes
+# 10,000 more for this moment. So instead of 100,000 numbers it is never more than about 20,000. The
+# price is one more run forwards.
 #
 # Here is this sum, the inputs of all blocks and the inside of one, for other numbers of blocks.
 
@@ -463,15 +469,15 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# One large block saves nothing: at the end, all of it is computed again at once. The best number of blocks
-# is near the square root of the number of steps.
+# One large block saves nothing: at the end, all of it is computed again at once. The best number of
+# blocks is near the square root of the number of steps.
 #
 # ## One pull for each output
 #
 # `grad` is now two lines: `vjp`, and `pull` with a one.
 #
-# **Predict.** `my_grad` does not check that there is one output. What does it return for `polar`, with two
-# outputs and two inputs?
+# **Predict.** `my_grad` does not check that there is one output. What does it return for `polar`, with
+# two outputs and two inputs?
 #
 # - `"a"`: the diagonal of the Jacobian.
 # - `"b"`: the sum of the Jacobian's rows.
@@ -494,9 +500,9 @@ print("sum of rows:", jax.jacrev(polar)(p).sum(axis=0))
 print("diagonal:   ", jnp.diag(jax.jacrev(polar)(p)))
 
 # %% [markdown]
-# The sum of the rows, which is the gradient of the *sum* of the outputs. Is that what the caller meant? Perhaps;
-# perhaps a mean was meant, or a forgotten axis is to blame. For one output there is no doubt, and this is why
-# `jax.grad` insists on a **scalar**.
+# The sum of the rows, which is the gradient of the *sum* of the outputs. Is that what the caller meant?
+# Perhaps; perhaps a mean was meant, or a forgotten axis is to blame. For one output there is no doubt,
+# and this is why `jax.grad` insists on a **scalar**.
 
 # %% tags=["raises-exception"]
 jax.grad(polar)(p)
@@ -505,8 +511,8 @@ jax.grad(polar)(p)
 # ## A gap to fill
 #
 # For the whole Jacobian, pull once for each output. In chapter 08 you wrote `my_jacfwd`. Now write
-# `my_jacrev`: the rows of `jnp.eye(n)` are the cotangents, and `jax.vmap` pulls all of them at once. Mind
-# that `pull` returns a tuple, and that a pull gives a row.
+# `my_jacrev`: the rows of `jnp.eye(n)` are the cotangents, and `jax.vmap` pulls all of them at once.
+# Mind that `pull` returns a tuple, and that a pull gives a row.
 
 # %%
 def my_jacrev(f):
@@ -538,11 +544,11 @@ print(my_jacrev(polar)(p))
 # %% [markdown]
 # ## Tall and wide
 #
-# `jacfwd` needs a push for each input, `jacrev` a pull for each output. A Jacobian is **tall** if there are
-# more outputs than inputs, and **wide** in the other case.
+# `jacfwd` needs a push for each input, `jacrev` a pull for each output. A Jacobian is **tall** if there
+# are more outputs than inputs, and **wide** in the other case.
 #
-# **Predict.** Which of the two is cheaper for the wide one, with 400 inputs and 4 outputs? And by how much,
-# roughly?
+# **Predict.** Which of the two is cheaper for the wide one, with 400 inputs and 4 outputs? And by how
+# much, roughly?
 
 # %%
 predict("09/wide", ...)  # "jacfwd" or "jacrev"
@@ -573,14 +579,14 @@ for name, (inputs, outputs) in shapes.items():
     print(f"{name:17} jacfwd {costs[name][0]:9,}, jacrev {costs[name][1]:9,}")
 
 # %% [markdown]
-# 80 times: 4 pulls instead of 400 pushes. (It is not quite 100, since both run the function once.) A loss is
-# the widest of all, with one output, and a gradient costs a few times as much as the loss, however many
-# parameters there are.
+# 80 times: 4 pulls instead of 400 pushes. (It is not quite 100, since both run the function once.) A
+# loss is the widest of all, with one output, and a gradient costs a few times as much as the loss,
+# however many parameters there are.
 #
 # ## Products with the Hessian
 #
-# The Hessian is the Jacobian of the gradient, and mostly needed only times a vector. Modes can be nested in
-# three useful ways. All give the same.
+# The Hessian is the Jacobian of the gradient, and mostly needed only times a vector. Modes can be
+# nested in three useful ways. All give the same.
 
 # %%
 def rosenbrock(x):
@@ -606,13 +612,13 @@ for product in (forward_over_reverse, reverse_over_forward, reverse_over_reverse
 
 # %% [markdown]
 # The last one reads as a sentence: the gradient's part in the direction `v` is one number, and it is
-# differentiated again. The first is mostly the best choice: the outer derivative runs forward, so it does not
-# have to keep what the inner one computed.
+# differentiated again. The first is mostly the best choice: the outer derivative runs forward, so it
+# does not have to keep what the inner one computed.
 #
 # ## Rules of your own
 #
-# Sometimes the derivative that follows from the operations is not the one you want. This function is close to `x`
-# for a large `x`, so its slope is close to 1. (Chapter 01 left it to you.)
+# Sometimes the derivative that follows from the operations is not the one you want. This function is
+# close to `x` for a large `x`, so its slope is close to 1. (Chapter 01 left it to you.)
 
 # %%
 def log1pexp(x):
@@ -623,8 +629,8 @@ for at in [1.0, 50.0, 100.0]:
     print(f"at {at}: {log1pexp(at):.4f}, slope {jax.grad(log1pexp)(at):.4f}")
 
 # %% [markdown]
-# At 100 `exp` overflows: `inf`. The chain rule multiplies 1/inf by inf, which is no number. On paper the two
-# cancel, and the slope is `1 - 1 / (1 + exp(x))`, which is right even where `exp(x)` is `inf`.
+# At 100 `exp` overflows: `inf`. The chain rule multiplies 1/inf by inf, which is no number. On paper
+# the two cancel, and the slope is `1 - 1 / (1 + exp(x))`, which is right even where `exp(x)` is `inf`.
 #
 # `jax.custom_jvp` lets you say so. The rule is one for forward mode: it takes primals and tangents, and
 # returns the value and its tangent.
@@ -645,21 +651,21 @@ for at in [1.0, 50.0, 100.0]:
     print(f"at {at}: {better_log1pexp(at):.4f}, slope {jax.grad(better_log1pexp)(at):.4f}")
 
 # %% [markdown]
-# `grad` uses it, though the rule runs forward. Linearize, then transpose: the rule is linear in `t`, so it
-# can be transposed like everything else. And since it is made of ordinary operations, it can be mapped,
-# compiled, and differentiated again.
+# `grad` uses it, though the rule runs forward. Linearize, then transpose: the rule is linear in `t`, so
+# it can be transposed like everything else. And since it is made of ordinary operations, it can be
+# mapped, compiled, and differentiated again.
 
 # %%
 print(jax.vmap(jax.grad(better_log1pexp))(jnp.array([0.0, 100.0])))
 print(f"{jax.grad(jax.grad(better_log1pexp))(1.0):.4f}")
 
 # %% [markdown]
-# `jax.custom_vjp` takes a rule for reverse mode, in two halves. The first runs forwards, and returns the value
-# and whatever the second will need: the residuals. The second takes these and a cotangent, and returns a
-# tuple with a cotangent for each argument.
+# `jax.custom_vjp` takes a rule for reverse mode, in two halves. The first runs forwards, and returns
+# the value and whatever the second will need: the residuals. The second takes these and a cotangent,
+# and returns a tuple with a cotangent for each argument.
 #
-# One use for it: loops that reverse mode cannot go through. Chapter 08 showed that `grad` refuses `while_loop`.
-# Here is a square root by Newton's method. Its derivative is known: `1 / (2 * root)`.
+# One use for it: loops that reverse mode cannot go through. Chapter 08 showed that `grad` refuses
+# `while_loop`. Here is a square root by Newton's method. Its derivative is known: `1 / (2 * root)`.
 
 # %%
 @jax.custom_vjp
@@ -684,8 +690,8 @@ print(f"{root(2.0):.4f}, slope {jax.grad(root)(2.0):.4f}, and {1 / (2 * math.sqr
 
 # %% [markdown]
 # The other use: to do something to cotangents on their way. This function returns its argument, and a
-# cotangent that comes back is clipped to lie between -1 and 1. It keeps a few extreme values from pushing
-# a model too far.
+# cotangent that comes back is clipped to lie between -1 and 1. It keeps a few extreme values from
+# pushing a model too far.
 
 # %%
 @jax.custom_vjp
@@ -704,8 +710,8 @@ def clip_backward(_, cotangent):
 clip_gradient.defvjp(clip_forward, clip_backward)
 
 # %% [markdown]
-# **Predict.** Without clipping, the derivative of `3 * x**2` at 2 is 12. What is it if you clip outside, and
-# what if you clip inside?
+# **Predict.** Without clipping, the derivative of `3 * x**2` at 2 is 12. What is it if you clip
+# outside, and what if you clip inside?
 
 # %%
 def outside(x):
@@ -722,9 +728,9 @@ predict("09/clip", ...)  # two numbers: outside and inside, such as [1.0, 1.0]
 print(jax.grad(outside)(2.0), jax.grad(inside)(2.0))
 
 # %% [markdown]
-# Outside it does nothing: what arrives there is the cotangent of the result, 1.0, and the 12 comes about later, on the way
-# back to `x`. Inside, the 12 arrives and is clipped. Cotangents run against the reading direction: put
-# the function *before* what makes them large.
+# Outside it does nothing: what arrives there is the cotangent of the result, 1.0, and the 12 comes
+# about later, on the way back to `x`. Inside, the 12 arrives and is clipped. Cotangents run against the
+# reading direction: put the function *before* what makes them large.
 #
 # A rule for reverse mode cannot be turned round. Forward mode refuses it:
 
@@ -732,13 +738,13 @@ print(jax.grad(outside)(2.0), jax.grad(inside)(2.0))
 jax.jvp(clip_gradient, (2.0,), (1.0,))
 
 # %% [markdown]
-# So take `custom_jvp` if the rule is a true derivative: it serves both modes. Take `custom_vjp` if only the
-# way back can be described.
+# So take `custom_jvp` if the rule is a true derivative: it serves both modes. Take `custom_vjp` if only
+# the way back can be described.
 #
 # ## NaN on the way back
 #
-# The length of a vector is a square root, whose slope at 0 is infinite. On the way back, `inf` meets the slope
-# of the square, 0.
+# The length of a vector is a square root, whose slope at 0 is infinite. On the way back, `inf` meets
+# the slope of the square, 0.
 
 # %%
 def length(v):
@@ -751,11 +757,11 @@ print(length(jnp.zeros(2)), jax.grad(length)(jnp.zeros(2)))
 print(jax.explain_nan(length)(jnp.zeros(2)))
 
 # %% [markdown]
-# The report names the operation of the backward pass, and your line. The way out is chapter 01's **double where**: one
-# inside, so that the root never sees the 0, one outside for the result.
+# The report names the operation of the backward pass, and your line. The way out is chapter 01's
+# **double where**: one inside, so that the root never sees the 0, one outside for the result.
 #
-# Now you can say why one `where` is not enough. Transposed, the outer `where` hands the unwanted branch the
-# cotangent 0, and the branch is still gone through: 0 times `inf` is NaN.
+# Now you can say why one `where` is not enough. Transposed, the outer `where` hands the unwanted branch
+# the cotangent 0, and the branch is still gone through: 0 times `inf` is NaN.
 
 # %%
 def safe_length(v):
@@ -769,17 +775,18 @@ print(jax.grad(safe_length)(jnp.zeros(2)), jax.grad(safe_length)(jnp.array([3.0,
 # %% [markdown]
 # ## Build it yourself
 #
-# 1. Give `Node` a subtraction and a function `exp`. Compare the gradient of `exp(x * y) - x` with JAX's.
-# 2. Write the backward pass for linear jaxprs: take `jax.make_jaxpr(push)(1.0, 1.0)` from above, a dictionary
-#    with the cotangent 1.0 for the result, and go through the equations in reverse. `mul`, `add` and
-#    `add_any` are all the rules that you need. (One operand of a `mul` is a literal or a const:
-#    `jaxpr.jaxpr.constvars` and `jaxpr.consts`.)
+# 1. Give `Node` a subtraction and a function `exp`. Compare the gradient of `exp(x * y) - x` with
+#    JAX's.
+# 2. Write the backward pass for linear jaxprs: take `jax.make_jaxpr(push)(1.0, 1.0)` from above, a
+#    dictionary with the cotangent 1.0 for the result, and go through the equations in reverse. `mul`,
+#    `add` and `add_any` are all the rules that you need. (One operand of a `mul` is a literal or a
+#    const: `jaxpr.jaxpr.constvars` and `jaxpr.consts`.)
 # 3. What are the transposes of `x[::-1]`, of `jnp.cumsum(x)` and of `x[2:5]`? Guess, then ask
 #    `jax.linear_transpose`.
-# 4. `jnp.round` has the slope 0 everywhere. Write a `custom_jvp` that rounds, and passes tangents through
-#    as if it did not. (This is called a straight-through estimator.)
-# 5. Write `reverse_gradient(x)`: it returns `x`, and changes the sign of the cotangent. What does gradient
-#    descent do with `reverse_gradient(w)` in the place of `w`?
+# 4. `jnp.round` has the slope 0 everywhere. Write a `custom_jvp` that rounds, and passes tangents
+#    through as if it did not. (This is called a straight-through estimator.)
+# 5. Write `reverse_gradient(x)`: it returns `x`, and changes the sign of the cotangent. What does
+#    gradient descent do with `reverse_gradient(w)` in the place of `w`?
 
 # %%
 # Your space.
@@ -787,16 +794,18 @@ print(jax.grad(safe_length)(jnp.zeros(2)), jax.grad(safe_length)(jnp.array([3.0,
 # %% [markdown]
 # ## What you know now
 #
-# - Reverse mode is linearize, then transpose. A copy becomes a sum, a sum becomes copies, a product with a
-#   number stays one, and the equations run from back to front.
-# - `pull` takes a cotangent of the result to cotangents of all inputs: a row of the Jacobian. `grad` is `pull(1.0)`.
+# - Reverse mode is linearize, then transpose. A copy becomes a sum, a sum becomes copies, a product
+#   with a number stays one, and the equations run from back to front.
+# - `pull` takes a cotangent of the result to cotangents of all inputs: a row of the Jacobian. `grad` is
+#   `pull(1.0)`.
 # - Each number waits until all its cotangents are added up, so a gradient costs a few times as much as
 #   the function. It must remember residuals; `checkpoint` computes some of them again instead.
 # - Wide Jacobian: `jacrev`. Tall: `jacfwd`. Hessian times vector: forward over reverse.
 # - `custom_jvp` replaces a derivative in both modes, `custom_vjp` the way back.
 #
-# Older posts and papers explain reverse mode by **partial evaluation** of the jvp into what is known and
-# what is linear; `linearize` came from there. They also write `jax.custom_transforms` and `defvjp_all`, which are gone: today it is
-# `custom_jvp` and `custom_vjp`. `jax.remat` is another name for `jax.checkpoint`.
+# Older posts and papers explain reverse mode by **partial evaluation**: the program of the jvp is cut
+# into what is known and what is linear. JAX now records the linear part directly. They also write `jax.custom_transforms` and
+# `defvjp_all`, which are gone: today it is `custom_jvp` and `custom_vjp`. `jax.remat` is another name
+# for `jax.checkpoint`.
 #
-# **Next:** chapter 10 looks at loops and conditions that are part of the program.
+# **Next:** chapter 10 compiles: what `jit` keeps, and what its kernels look like.
