@@ -13,6 +13,7 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.core import all_eqns
 from tinyjax.source import Source, here, is_user_file, warn
+from tinyjax.transforms.package_lines import sources
 
 
 def program(x):
@@ -28,8 +29,9 @@ X = np.ones(3, np.float32)
 
 def places(f, *args):
     """(operation, its line, its phase) for every equation."""
-    found = all_eqns(jax.make_jaxpr(f)(*args))
-    return [(e.primitive.name, e.source.text, e.source.phase) for e in found]
+    jaxpr = jax.make_jaxpr(f)(*args)
+    known, eqns = sources(jaxpr), all_eqns(jaxpr)
+    return [(e.primitive.name, known[id(e)].text, known[id(e)].phase) for e in eqns]
 
 
 def test_equations_know_their_line():
@@ -73,6 +75,22 @@ def test_through_transformations(change):
 def closed(jaxpr):
     """jaxpr, consts."""
     return jaxpr.jaxpr, jaxpr.consts
+
+
+def test_each_caller_of_a_function_of_the_package_has_its_own_line():
+    """jnp.where is traced once for all, also its derivative and its batched form."""
+
+    def one(x):
+        return jnp.where(x > 0, x, 0.0)
+
+    def other(x):
+        y = x * 1.0
+        return jnp.where(y > 0, y, 0.0)
+
+    for change in (lambda f: f, lambda f: jax.grad(lambda x: f(x).sum()), jax.vmap, jax.jit):
+        for f, line in ((one, "x > 0, x"), (other, "y > 0, y")):
+            found = [text for name, text, _ in places(change(f), X) if name == "select_n"]
+            assert found and all(line in text for text in found)
 
 
 def test_the_users_line_is_found_below_libraries():

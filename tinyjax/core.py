@@ -14,7 +14,7 @@ from tinyjax.array import Array, lift
 from tinyjax.avals import Value
 from tinyjax.config import current_flags
 from tinyjax.quiet import restore, silence
-from tinyjax.source import here, replays
+from tinyjax.source import place, replays, shared
 
 # ---- primitives ---------------------------------------------------------------------------------
 
@@ -344,6 +344,7 @@ ClosedJaxpr = Jaxpr
 def memo(transform):
     """Cache transform(jaxpr, *hashable) on the jaxpr itself, so that it dies with the jaxpr."""
 
+    @shared
     def cached(jaxpr, *static):
         key = (transform, *static)
         if key not in jaxpr.memo:
@@ -467,7 +468,7 @@ class StageTrace(Trace):
         atoms = [self.atom(a) for a in args]
         out = prim.type(*[a.aval for a in atoms], **params)
         outvars = [Var(a) for a in (out if prim.multi else [out])]
-        self.eqns.append(JaxprEqn(prim, atoms, params, outvars, here()))
+        self.eqns.append(JaxprEqn(prim, atoms, params, outvars, place()))
         tracers = [StageTracer(self, v) for v in outvars]
         return tracers if prim.multi else tracers[0]
 

@@ -25,7 +25,8 @@ _INSTALLED = os.path.join(_PYTHON, "site-packages") + os.sep  # what a user inst
 GENERATED = ("<recording of ", "<reader of ", "<builder of ", "<driver of ", "<kernel ")
 new_tuple = tuple.__new__  # a third of the time that a NamedTuple's own constructor takes
 _is_user: dict[str, bool] = {}  # by the name of the file
-_replayers: dict = {}  # name of a function that runs equations again -> its code, phase
+SHARED = object()
+_special: dict = {}  # name of a function that replays (shares) programs -> its code, phase (SHARED)
 
 
 class Source(NamedTuple):
@@ -104,19 +105,34 @@ def is_user_file(name):
 def here():
     """The Source that led to this call: the innermost line of the user, or that of the equation
     which is being run again; None if there is none."""
-    frame = sys._getframe(1)
+    return _find(sys._getframe(1), None)
+
+
+def place():
+    """here(), for an equation that is being recorded; None in a program that serves all callers."""
+    return _find(sys._getframe(1), SHARED)
+
+
+def _find(frame, stop):
+    """The Source of a frame or of the nearest one above; None beyond a frame that has to stop."""
+    phase = ""
     while frame is not None:
         code = frame.f_code
         user = _is_user.get(code.co_filename)
         if user:
-            return new_tuple(Source, (code, frame.f_lasti, ""))
+            return new_tuple(Source, (code, frame.f_lasti, phase))
         if user is None:
             _is_user[code.co_filename] = is_user_file(code.co_filename)
             continue
-        if code.co_name in _replayers and _replayers[code.co_name][0] is code:
-            eqn, phase = frame.f_locals.get("eqn"), _replayers[code.co_name][1]
-            if eqn is not None and eqn.source is not None:
-                return eqn.source._replace(phase=phase) if phase else eqn.source
+        if code.co_name in _special and _special[code.co_name][0] is code:
+            meaning = _special[code.co_name][1]
+            if meaning is SHARED:
+                if stop is SHARED:
+                    return None
+            else:
+                eqn, phase = frame.f_locals.get("eqn"), phase or meaning
+                if eqn is not None and eqn.source is not None:
+                    return eqn.source._replace(phase=phase) if phase else eqn.source
         frame = frame.f_back
     return None
 
@@ -125,10 +141,17 @@ def replays(phase=""):
     """Decorator: the function runs equations again, each in a local variable `eqn`."""
 
     def mark(f):
-        _replayers[f.__name__] = f.__code__, phase
+        _special[f.__name__] = f.__code__, phase
         return f
 
     return mark
+
+
+def shared(f):
+    """Decorator: the function makes a program that serves all callers, as that of jnp.where does.
+    Its equations have no line of their own: that of the equation which calls it counts."""
+    _special[f.__name__] = f.__code__, SHARED
+    return f
 
 
 def warn(message, category=UserWarning):

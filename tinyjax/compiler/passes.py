@@ -77,8 +77,9 @@ class Inliner:
     equation(eqn, invars, where) -> the outputs of any other equation
     """
 
-    def inline(self, jaxpr, env, where):
-        """Walk through a program whose inputs are in env -> its outputs."""
+    def inline(self, jaxpr, env, where, call=None):
+        """Walk through a program whose inputs are in env -> its outputs. call: the user's line, for
+        equations that have none."""
         for v, c in zip(jaxpr.constvars, jaxpr.consts, strict=True):
             env[v] = self.constant(v, c)
 
@@ -90,10 +91,11 @@ class Inliner:
             if eqn.primitive.lower:
                 invars, params = eqn.primitive.lower(invars, **eqn.params)
                 eqn = eqn.replace(params=params)
-            eqn = eqn.replace(invars=invars)
+            eqn = eqn.replace(invars=invars, source=eqn.source or call)
             inner, inside = self.called(eqn, where)
             if inner is not None:
-                outs = self.inline(inner, dict(zip(inner.invars, invars, strict=True)), inside)
+                env_inside = dict(zip(inner.invars, invars, strict=True))
+                outs = self.inline(inner, env_inside, inside, eqn.source)
             else:
                 outs = self.equation(eqn, invars, where)
             env.update(zip(eqn.outvars, outs, strict=True))

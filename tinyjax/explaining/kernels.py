@@ -7,7 +7,6 @@ from tinyjax.compiler.passes import prepare
 from tinyjax.core import Jaxpr
 from tinyjax.explaining.stages import Line, Stage, count, program_stage
 from tinyjax.explaining.words import plural
-from tinyjax.transforms.package_lines import with_sources
 
 
 def compiled_programs(whole, jitted, wanted, level):
@@ -20,19 +19,11 @@ def compiled_programs(whole, jitted, wanted, level):
     return found or ([(whole, level.name)] if wanted else [])
 
 
-def after_passes(jaxpr):
-    """-> what the compiler's passes leave of a program; its equations, with the user's lines."""
-    flat, told = prepare(jaxpr), prepare(with_sources(jaxpr))
-    if len(flat.eqns) != len(told.eqns):
-        return flat, flat.eqns
-    return flat, [eqn.replace(source=t.source) for eqn, t in zip(flat.eqns, told.eqns)]
-
-
 def tell_kernels(jaxpr, name):
     """The program after the compiler's passes, and its kernels."""
-    flat, eqns = after_passes(jaxpr)
+    flat = prepare(jaxpr)
     consts = list(map(lift, flat.consts.values()))
-    after = Jaxpr(flat.invars, eqns, flat.outvars, list(flat.consts), consts)
+    after = Jaxpr(flat.invars, flat.eqns, flat.outvars, list(flat.consts), consts)
     yield program_stage(
         f"compiler, step 1: {name} after the passes",
         "Calls inlined, equal equations shared, useless ones dropped. Before: "

@@ -74,14 +74,6 @@ class History:
     def __init__(self, most_steps=20_000, most_bytes=1 << 28):
         self.most_steps, self.most_bytes = most_steps, most_bytes
         self.steps, self.bytes, self.count, self.loops = {}, 0, 0, []
-        self.caller = None  # the place that called the function of this package that is running
-
-    def here(self):
-        """The user's line."""
-        source = here()
-        if self.caller is None or source is None:
-            return source
-        return self.caller._replace(phase=self.caller.phase or source.phase)
 
     def of(self, x):
         """The step that made an array, or None."""
@@ -100,7 +92,7 @@ class History:
 
     def outside(self, x, name):
         """The step of a value that no operation has made."""
-        step = Step(self.count, outs=[x], source=self.here())
+        step = Step(self.count, outs=[x], source=here())
         step.name, step.nan, step.inf = name, step, step
         return self.keep(step)
 
@@ -115,7 +107,7 @@ class History:
         step = Step(self.count, prim, args, params, outs, None, self.loops)
         bad = [word for word in ("nan", "inf") if any(holds(word, o) for o in outs)]
         if bad or prim.name in ("select_n", "sqrt"):
-            step.source = self.here()
+            step.source = here()
         if prim.name == "select_n" and step.phase == "backward":
             step.masked = step
         for a in args:

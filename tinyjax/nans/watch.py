@@ -14,11 +14,9 @@ from tinyjax.array import Array, lift
 from tinyjax.config import debug_infs, debug_nans
 from tinyjax.core import EVAL, EvalTrace, active, run
 from tinyjax.nans.history import History
-from tinyjax.source import here
 from tinyjax.transforms.batching import Axis, move_to
 from tinyjax.transforms.loops import Loop
 from tinyjax.transforms.programs import batch_jaxpr
-from tinyjax.transforms.subprogram import NAMES
 from tinyjax.transforms.while_loop import while_p
 from tinyjax.util import split_list
 
@@ -76,20 +74,7 @@ class Watch(EvalTrace):
             return OPENERS[prim.name](self, args, params)
         if prim.name != "jit":
             return prim.impl(*args, **params)
-        before = self.history.caller
-        if before is None and is_of_package(params):
-            self.history.caller = here()
-        outs = run(params["jaxpr"], *args)
-        self.history.caller = before
-        return outs
-
-
-def is_of_package(params):
-    """Whether a jit equation holds a function of this package. Such a program is kept and serves
-    all its callers; its equations know the line of the first one."""
-    name, eqns = params["name"], params["jaxpr"].eqns
-    own = any(e.source is not None and e.source.function == name for e in eqns)
-    return name in NAMES and not own
+        return run(params["jaxpr"], *args)
 
 
 def open_scan(watch, args, params):

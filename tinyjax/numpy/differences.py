@@ -15,8 +15,7 @@ from tinyjax.numpy.searching import clip, searchsorted, where
 from tinyjax.numpy.shaping import broadcast_to, flip, moveaxis, ravel
 from tinyjax.numpy.ufuncs import abs, conj, subtract
 from tinyjax.primitives.linear import canonicalize_axis
-from tinyjax.transforms.jit import jit
-from tinyjax.transforms.subprogram import subprogram
+from tinyjax.transforms.subprogram import PackageJit, subprogram
 
 # ---- differences --------------------------------------------------------------------------------
 
@@ -201,7 +200,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     """
     named = {"left": left, "right": right, "period": period}
     static = tuple(k for k, v in named.items() if v is None or isinstance(v, str))
-    return jit(_interp, static_argnames=static)(x, xp, fp, left, right, period)
+    return PackageJit(_interp, static)(x, xp, fp, left, right, period)
 
 
 def _interp(x, xp, fp, left=None, right=None, period=None):

@@ -4,9 +4,8 @@ import functools
 import math
 
 from tinyjax.primitives.large import LARGE
-from tinyjax.transforms.jit import jit
 from tinyjax.transforms.replay import recorded
-from tinyjax.transforms.subprogram import NAMES, in_program
+from tinyjax.transforms.subprogram import PackageJit, in_program
 
 
 def program(*static):
@@ -17,8 +16,7 @@ def program(*static):
     """
 
     def decorate(fun):
-        jitted, eager = jit(fun, static_argnames=static), recorded(fun)
-        NAMES.add(fun.__name__)
+        jitted, eager = PackageJit(fun, static), recorded(fun)
 
         @functools.wraps(fun)
         def wrapper(*args, **kwargs):

@@ -132,6 +132,8 @@ def trace_to_jaxpr(f, args, kwargs, leaves, in_tree, name):
 class JitFunction:
     """What jit returns: call it like the function it wraps."""
 
+    trace_program = staticmethod(trace_to_jaxpr)
+
     def __init__(self, fun, static_argnums, static_argnames, inline, check=False):
         options = {"static_argnums": static_argnums, "static_argnames": static_argnames}
         wraps(fun, self, "jit", **options, inline=inline)
@@ -220,7 +222,7 @@ class JitFunction:
             return hit, leaves
         if current_flags().explain_retraces:
             log_miss(self, self.cache, arg_names(fun, args, kwargs), key)
-        traced = trace_to_jaxpr(fun, args, kwargs, leaves, in_tree, self.name)
+        traced = self.trace_program(fun, args, kwargs, leaves, in_tree, self.name)
         self.cache.add(key, traced, traced, self.fun)
         return traced, leaves
 

@@ -4,11 +4,25 @@ import functools
 import sys
 
 from tinyjax.core import EVAL, StageTrace, current_trace
+from tinyjax.source import shared
 from tinyjax.tracebacks import shorten
-from tinyjax.transforms.jit import jit
+from tinyjax.transforms.jit import JitFunction, trace_to_jaxpr
 from tinyjax.transforms.replay import RecordingTrace, recorded
 
-NAMES: set[str] = set()  # of such functions; their equations may know another caller's line
+
+@shared
+def trace_for_all(*args):
+    """trace_to_jaxpr, for a program that serves all callers."""
+    return trace_to_jaxpr(*args)
+
+
+class PackageJit(JitFunction):
+    """jit for functions of this package: the lines of their equations are those of the calls."""
+
+    trace_program = staticmethod(trace_for_all)
+
+    def __init__(self, fun, static_argnames):
+        super().__init__(fun, None, static_argnames, False)
 
 
 def subprogram(fun=None, *, static_argnames=()):
@@ -19,8 +33,7 @@ def subprogram(fun=None, *, static_argnames=()):
     """
     if fun is None:
         return functools.partial(subprogram, static_argnames=static_argnames)
-    jitted, eager = jit(fun, static_argnames=static_argnames), recorded(fun)
-    NAMES.add(fun.__name__)
+    jitted, eager = PackageJit(fun, static_argnames), recorded(fun)
 
     @functools.wraps(fun)
     def wrapper(*args, **kwargs):
