@@ -295,3 +295,23 @@ def test_hubble_table():
     distance, velocity = np.loadtxt(path, delimiter=",", skiprows=1, usecols=(1, 2), unpack=True)
     assert distance.shape == (24,)
     assert np.polyfit(distance, velocity, 1) == pytest.approx([454.16, -40.78], abs=0.005)
+
+
+def test_penguin_table():
+    """Counts, means and deviations by species as published for the R package palmerpenguins."""
+    import numpy as np
+
+    path = CHAPTERS / "data" / "palmer_penguins.csv"
+    table = np.loadtxt(path, delimiter=",", skiprows=1, dtype=str)
+    assert table.shape == (342, 5)
+    published = {  # how many; means, then deviations of the columns; mass to full grams
+        "Adelie": (151, [38.8, 18.3, 190], [2.66, 1.22, 6.54], 3701),
+        "Chinstrap": (68, [48.8, 18.4, 196], [3.34, 1.14, 7.13], 3733),
+        "Gentoo": (123, [47.5, 15.0, 217], [3.08, 0.981, 6.48], 5076),
+    }
+    for species, (count, means, deviations, mass) in published.items():
+        rows = table[table[:, 0] == species, 1:].astype(float)
+        assert len(rows) == count
+        assert rows[:, :3].mean(0) == pytest.approx(means, abs=0.2)
+        assert rows[:, :3].std(0, ddof=1) == pytest.approx(deviations, abs=0.005)
+        assert rows[:, 3].mean() == pytest.approx(mass, abs=0.5)
