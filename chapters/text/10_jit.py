@@ -5,8 +5,8 @@
 # chapter you learn to foresee when it does so again, what may stand in such a function, and how to write
 # loops and conditions for it. Then you open the compiled program, read it, and time it.
 #
-# You need: how a function is traced (chapter 07), and what a pure function is (chapter 03). Time: about
-# 45 minutes.
+# You need: how a function is traced ([chapter 07](07_tracing.ipynb)), and what a pure function is
+# ([chapter 03](03_purity.ipynb)). Time: about 45 minutes.
 
 # %%
 import functools
@@ -332,15 +332,8 @@ power(2.0, [3])
 #
 # A Python `if` on a value fails under `jit`, as you know from chapter 07.
 
-# %%
-def shrink(x):
-    if x > 1:
-        return jnp.log(x)
-    return x - 1
-
-
 # %% tags=["raises-exception"]
-jax.jit(shrink)(3.0)
+jax.jit(lambda x: jnp.log(x) if x > 1 else x - 1)(3.0)
 
 # %% [markdown]
 # There are three ways out.
@@ -461,13 +454,8 @@ print(jax.jit(steps_to_one)(6), jax.jit(steps_to_one)(27))
 
 # %% [markdown]
 # What passes from one pass to the next is the **carry**, here a pair. It must keep its types: a loop is
-# one program, run again and again. You can map it, too, and then the loop goes on until the last one is
-# done.
-
-# %%
-print(jax.vmap(steps_to_one)(jnp.arange(1, 11)))
-
-# %% [markdown]
+# one program, run again and again.
+#
 # Most loops of numerical programs have a known length, and you want something from each pass. That is
 # `lax.scan(step, carry, inputs)`. The step takes the carry and one of the inputs, and returns the next
 # carry and what to keep. Here is a savings account with two percent interest.
@@ -676,8 +664,8 @@ plt.legend(ncols=3, loc="upper center", fontsize=9)
 plt.show()
 
 # %% [markdown]
-# `norm` gains less, because `mean` and `std` are jitted functions of `jnp`: most of it is fused even
-# without your `jit`.
+# `norm` gains less: `mean` and `std` come compiled as a whole, so most of it is fused even without
+# your `jit`.
 #
 # ## What it costs
 #
@@ -769,4 +757,4 @@ print("close:", jnp.allclose(one, other, atol=1e-6))
 # Older posts call `jax.xla_computation(f)(x)` to look at a compiled program. That function is gone:
 # `jax.jit(f).lower(x).as_text()` took its place.
 #
-# **Next:** chapter 11 runs one program on eight devices.
+# **Next:** [chapter 11](11_pmap.ipynb) runs one program on eight devices.

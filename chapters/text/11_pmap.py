@@ -5,7 +5,8 @@
 # a GPU, or here a process. In this chapter you run a program on eight devices, let them talk
 # to each other, and train a model on all of them together.
 #
-# You need: `vmap` (chapter 06), the training loop (chapter 02), keys (chapter 04). Time: about 40 minutes.
+# You need: `vmap` ([chapter 06](06_vmap.ipynb)), the training loop ([chapter 02](02_first_loop.ipynb)), keys
+# ([chapter 04](04_random.ipynb)). Time: about 40 minutes.
 
 # %%
 import inspect
@@ -313,9 +314,9 @@ print(gradients.shape)
 # %% [markdown]
 # Eight gradients of the same `theta`: each device has seen five points, and has an opinion of its own. Drawn as
 # steps *against* the gradient they look like this. The mean of the eight is drawn in black, and the gradient
-# from all 40 points on one device in orange.
+# from all 40 points on one device in orange. (Some of the eight lie nearly behind each other.)
 
-# %% alt="Eight thin blue arrows from one point at w = 0, b = 0. They point to the lower right, in different directions and with different lengths. A black arrow, their mean, lies exactly on a wide orange arrow, the gradient of all points."
+# %% alt="Thin blue arrows, one for each device, from the point at w = 0, b = 0. They point to the right and mostly down, in different directions and with different lengths. A black arrow, their mean, lies exactly on a wide orange arrow, the gradient of all points."
 whole = jax.grad(loss)(theta, x, y)
 mean = gradients.mean(0)
 
@@ -600,4 +601,4 @@ print(jax.jit(lambda x: x / x.sum())(spread).round(3))
 # Older posts replicate parameters with `jax.device_put_replicated`, and map with `xmap`. JAX has neither now:
 # `jnp.broadcast_to` or `in_axes=None` do the first, `shard_map` the second.
 #
-# **Next:** chapter 12 composes all the transformations.
+# **Next:** [chapter 12](12_compose.ipynb) composes all the transformations.
