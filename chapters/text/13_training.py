@@ -1,26 +1,28 @@
 # %% [markdown]
 # # 13 · Training
 #
-# Everything comes together. You take the loop of chapter 02 and make it fast: compiled, as one program,
-# and on eight devices, with the same numbers each time. Then you train a network that tells three
-# species of penguins apart, with minibatches, Adam, a progress bar and a test set. You see it learn, you
-# see it learn too much, and you see it explode, and you know what to do in each case.
+# Everything comes together. You take the loop of chapter 02 and make it fast: compiled, as one
+# program, and on eight devices, with the same numbers each time. Then you train a network that
+# tells three species of penguins apart, with minibatches, Adam, a progress bar and a test set. You
+# see it learn, you see it learn too much, and you see it explode, and you know what to do in each
+# case.
 #
-# You need: chapters 02, 04 and 05; what is used of 06, 10 and 11 is explained again. Time: about 45
-# minutes.
+# You need: the first loop ([chapter 02](02_first_loop.ipynb)), keys ([chapter 04](04_random.ipynb))
+# and pytrees ([chapter 05](05_pytrees.ipynb)). What is used of `vmap`, `scan` and `pmap` is
+# explained again. Time: about 45 minutes.
 
 # %%
 import tempfile
 import time
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
-from tqdm import tqdm
-
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.learn import predict
+from tqdm import tqdm
 
 # %% [markdown]
 # ## The loop again
@@ -69,8 +71,8 @@ print(paths["jit"][-1])
 # The same line. How much time does it save? There are three ways to get a wrong answer.
 #
 # - The first call compiles. So call once before the clock starts.
-# - JAX returns before the work is done (chapter 00). So wait, with `jax.block_until_ready`, before the
-#   clock stops.
+# - JAX returns before the work is done (chapter 00). So wait, with `jax.block_until_ready`, before
+#   the clock stops.
 # - Other programs run on your computer, too. So measure a few times and take the best.
 
 # %%
@@ -78,7 +80,7 @@ def microseconds_per_step(run, steps=100):
     """The time of one step, where `run()` takes so many."""
     jax.block_until_ready(run())
     times = []
-    for _ in range(3):
+    for _ in range(5):
         start = time.perf_counter()
         jax.block_until_ready(run())
         times.append(time.perf_counter() - start)
@@ -99,18 +101,15 @@ for name, number in times.items():
     print(f"{name:12}{number:10.1f} microseconds per step")
 
 # %% [markdown]
-# The arithmetic is the same: a few operations on 800 numbers, which take a microsecond or less. Everything else was
-# Python's: finding the derivative anew in each step, and one call after the other. `jit` does that
-# once.
-#
-# The larger the arrays, the smaller this gain. With 8 million points the arithmetic takes most of the time, and the
-# speed-up comes from fusing operations alone.
+# Both do the same arithmetic, a few operations on 800 numbers. What `jit` saves is all the rest:
+# finding the derivative anew in each step, and calling one small operation after the other. It does
+# that once, when it traces.
 #
 # ## As one program
 #
-# The loop itself is still Python. `lax.scan` takes a function `carry, item -> carry, output` and repeats it
-# inside of a compiled program. Here the carry is theta, there are no items, and the output of each step is theta
-# again, so that we get the path.
+# The loop itself is still Python. `lax.scan` takes a function `carry, item -> carry, output` and
+# repeats it inside of a compiled program. Here the carry is theta, there are no items, and the
+# output of each step is theta again, so that we get the path.
 
 # %%
 @jax.jit
@@ -128,16 +127,18 @@ paths["scan"] = [start, *path]
 print(last)
 
 # %% [markdown]
-# A hundred steps are now one call. (Its time comes below.) The price: you see nothing until it is over, so a progress bar needs
-# another way. Below we will scan over an epoch, and show progress between epochs.
+# A hundred steps are now one call. (Its time comes below.) The price is that you see nothing until
+# it is over, so a progress bar needs another way. Below we will scan over an epoch, and show
+# progress between epochs.
 #
 # ## On eight devices
 #
-# Data-parallel training: each device gets a part of the points and computes the gradient of its part. Then all
-# take the **mean of the gradients**, and all make the same step.
+# Data-parallel training: each device gets a part of the points and computes the gradient of its
+# part. Then all take the **mean of the gradients**, and all make the same step.
 #
-# `jax.pmap` runs a function on all devices at once, one element of a mapped axis on each. Inside of it,
-# `lax.pmean(v, "devices")` is the mean over the devices, and `"devices"` is the name that we give to the axis.
+# `jax.pmap` runs a function on all devices at once, one element of a mapped axis on each. Inside of
+# it, `lax.pmean(v, "devices")` is the mean over the devices, and `"devices"` is the name that we
+# give to the axis.
 
 # %%
 print("devices:", jax.device_count())
@@ -172,9 +173,10 @@ for name, path in paths.items():
     print(f"{name:12}{np.array(path[-1]).round(4)}  the same at all steps: {difference < 1e-5}")
 
 # %% [markdown]
-# The same, at each of the 100 steps and for all four. The mean of eight means, each of 100 numbers, *is* the mean of the
-# 800. (With parts of different sizes it would not be. That is why batches should be divisible by the
-# number of devices.)
+# The same, at each of the 100 steps and for all four. The mean of eight means, each of 100 numbers,
+# *is* the mean of the
+# 800. (With parts of different sizes it would not be. That is why batches should be divisible by
+#      the number of devices.)
 #
 # It is `pmean` that does it. Without it each device goes its own way, and there are eight lines:
 
@@ -184,21 +186,22 @@ lines, _ = alone(start, x8, y8)
 print(np.array(lines).round(3))
 
 # %% [markdown]
-# Here are the losses of all four on the way. `jax.vmap` computes them for a whole path. One curve
-# is drawn above the other, so look at the dashes.
+# Here are the losses of all four on the way. (`jax.vmap` makes of `loss` a function for a whole
+# path of thetas.) The curves lie on each other, so each is drawn thinner than the one below it.
 
 # %% alt="Four curves of the loss against the step, on a logarithmic axis. They lie exactly on each other: down in a straight line from about 8 to 0.01 within 20 steps, then flat."
 losses_of = jax.vmap(loss, in_axes=(0, None, None))
 plt.figure(figsize=(5, 3.2))
 for width, (name, path) in zip([9, 6, 3, 1], paths.items()):
-    plt.semilogy(losses_of(jnp.array(np.array(path)), x, y), linewidth=width, label=name)
+    plt.semilogy(losses_of(np.array(path), x, y), linewidth=width, label=name)
 plt.xlabel("step")
 plt.ylabel("loss")
 plt.legend()
 plt.show()
 
 # %% [markdown]
-# **Predict.** Eight devices, each with an eighth of the points. Compared with the compiled step on one device, a step is ...
+# **Predict.** Eight devices, each with an eighth of the points. Compared with the compiled step on
+# one device, a step is ...
 
 # %%
 predict("13/eight-times-faster", ...)  # "8 times faster", "2 times faster" or "slower"
@@ -217,28 +220,31 @@ plt.tight_layout()
 plt.show()
 
 # %% [markdown]
-# Much slower. (And look at `scan`: without Python between the steps, the arithmetic is all that is left.) The gradient
-# of 800 points takes less than a microsecond. To wake eight devices, let them meet for the
-# mean, and collect the result takes hundreds. If that is so, the time should hardly depend on the number of points.
-# Eight points, one for each device:
+# Much slower. Look at `scan` first. Without Python between the steps, arithmetic is all that is
+# left: the gradient of 800 points takes less than a microsecond, or a few. To wake eight devices,
+# let them meet for the mean, and collect the result takes hundreds. If that is so, a hundredth of
+# the points will not take a hundredth of the time. Eight points, one for each device:
 
 # %% tags=["volatile"]
-tiny = microseconds_per_step(lambda: train(parallel_update, x8[:, :1], y8[:, :1]))
+few_x, few_y = x8[:, :1], y8[:, :1]
+tiny = microseconds_per_step(lambda: train(parallel_update, few_x, few_y))
 print(f"pmap, 8 points    {tiny:8.1f} microseconds per step")
 print(f"pmap, 800 points  {times['pmap']:8.1f} microseconds per step")
 
 # %% [markdown]
-# More devices help when the gradient takes much longer than the meeting: large networks, large batches. And they
-# must be devices that compute at the same time. Eight processes on two cores are only good for learning how to
-# write it.
+# More devices help when the gradient takes much longer than the meeting: large networks, large
+# batches. And they must be devices that compute at the same time. Eight processes on two cores are
+# only good for learning how to write it.
 #
-# So here is the rule. First `jit`. Then `scan`, if steps are short. Then more devices, if steps are long.
+# So here is the rule. First `jit`. Then `scan`, if steps are short. Then more devices, if steps are
+# long.
 #
 # ## Penguins
 #
-# From 2007 to 2009 Kristen Gorman measured penguins of three species on islands near Palmer Station, Antarctica. (K.
-# Gorman, T. Williams, W. Fraser, *Ecological sexual dimorphism and environmental variability within a community of
-# Antarctic penguins*, PLoS ONE 9, 2014, e90081. The file is `data/palmer_penguins.csv`, in the public domain.)
+# From 2007 to 2009 Kristen Gorman measured penguins of three species on islands near Palmer
+# Station, Antarctica. (K. Gorman, T. Williams, W. Fraser, *Ecological sexual dimorphism and
+# environmental variability within a community of Antarctic penguins*, PLoS ONE 9, 2014, e90081. The
+# file is `data/palmer_penguins.csv`, in the public domain.)
 
 # %%
 table = np.loadtxt("data/palmer_penguins.csv", delimiter=",", skiprows=1, dtype=str)
@@ -248,13 +254,14 @@ print(table[0])
 print("penguins:", len(labels), dict(zip(species.tolist(), np.bincount(labels).tolist())))
 
 # %% [markdown]
-# The measures are length and depth of the bill and length of the flippers, in millimetres, and weight in grams. For
-# now we take the first two, which we can draw.
+# The measures are length and depth of the bill and length of the flippers, in millimetres, and
+# weight in grams. For now we take the first two, which we can draw.
 #
 # ## What the network must not see
 #
-# A network may learn its examples by heart. So you keep some back, the **test set**, and ask it about those. Which ones?
-# Chance decides, with a key: the table is sorted by species, so the last rows would not do.
+# A network may learn its examples by heart. So you keep some back, the **test set**, and ask it
+# about those. Which ones? Chance decides, with a key: the table is sorted by species, so the last
+# rows would not do.
 #
 # (One `split` makes all the keys that this part of the chapter needs.)
 
@@ -266,9 +273,9 @@ train_rows, test_rows = order[:176], order[176:]
 print("train:", np.bincount(labels[train_rows]), " test:", np.bincount(labels[test_rows]))
 
 # %% [markdown]
-# Bills are 32 to 60 millimetres long and 13 to 22 deep. Networks like numbers near zero, so we subtract the mean and
-# divide by the standard deviation: those of the *training* set, since even the mean of the test set is something that
-# we should not know.
+# Bills are 32 to 60 millimetres long and 13 to 22 deep. Networks like numbers near zero, so we
+# subtract the mean and divide by the standard deviation: those of the *training* set, since even
+# the mean of the test set is something that we should not know.
 
 # %%
 bills = measures[:, :2]
@@ -298,8 +305,8 @@ plt.show()
 # %% [markdown]
 # ## The network
 #
-# Parameters are a pytree: a dict with a list of hidden layers and the layer of the output. Each layer gets a key of its
-# own, all of them from **one** `split`: wide, not deep (chapter 04).
+# Parameters are a pytree: a dict with a list of hidden layers and the layer of the output. Each
+# layer gets a key of its own, all of them from **one** `split`: wide, not deep (chapter 04).
 
 # %%
 def init(key, sizes):
@@ -311,9 +318,9 @@ def init(key, sizes):
     return {"hidden": layers[:-1], "out": layers[-1]}
 
 
-def network(params, x, activation=jnp.tanh):
+def network(params, x):
     for layer in params["hidden"]:
-        x = activation(x @ layer["w"] + layer["b"])
+        x = jnp.tanh(x @ layer["w"] + layer["b"])
     return x @ params["out"]["w"] + params["out"]["b"]
 
 
@@ -322,11 +329,13 @@ print(jax.tree.map(jnp.shape, initial))
 print(network(initial, x_train[:2]))
 
 # %% [markdown]
-# Three numbers for each penguin, one for each species, called **logits**. They can be anything. **Softmax** makes
-# probabilities of them: take `exp`, so that all are positive, and divide by the sum.
+# Three numbers for each penguin, one for each species, called **logits**. They can be anything.
+# **Softmax** makes probabilities of them: take `exp`, so that all are positive, and divide by the
+# sum.
 #
-# The loss of one penguin is the **cross-entropy**: minus the logarithm of the probability that the network gives to
-# the right species. Certain and right costs nothing, certain and wrong costs much. This is what it says:
+# The loss of one penguin is the **cross-entropy**: minus the logarithm of the probability that the
+# network gives to the right species. Certain and right costs nothing, certain and wrong costs much.
+# This is what it says:
 
 # %%
 def cross_entropy_as_written(logits, answers):
@@ -339,20 +348,23 @@ print(cross_entropy_as_written(jnp.array([[2.0, 1.0, 0.0]]), jnp.array([0])))
 print(cross_entropy_as_written(jnp.array([[200.0, 100.0, 0.0]]), jnp.array([0])))
 
 # %% [markdown]
-# The second network is nearly certain, and it is right, so its loss should be 0. It is NaN. Why? Ask.
+# The second network is nearly certain, and it is right, so its loss should be 0. It is NaN. Why?
+# Ask.
 
 # %% tags=["tinyjax-only"]
 print(jax.explain_nan(cross_entropy_as_written)(jnp.array([[200.0, 100.0, 0.0]]), jnp.array([0])))
 
 # %% [markdown]
-# `exp(200)` is too large for 32 bits. The maths offers a way out. The logarithm of a quotient is a difference:
+# `exp(200)` is too large for 32 bits. The maths offers a way out. The logarithm of a quotient is a
+# difference:
 #
 # ```text
 # -log(exp(z[right]) / sum(exp(z)))  =  log(sum(exp(z))) - z[right]
 # ```
 #
-# and `log(sum(exp(z)))` is `m + log(sum(exp(z - m)))` for every `m`. Take the largest z for `m`, then no `exp` is
-# larger than 1. This function is called **logsumexp**. `jax.nn.logsumexp` is the one to use; here it is by hand.
+# and `log(sum(exp(z)))` is `m + log(sum(exp(z - m)))` for every `m`. Take the largest z for `m`,
+# then no `exp` is larger than 1. This function is called **logsumexp**. `jax.nn.logsumexp` is the
+# one to use; here it is by hand.
 
 # %%
 def logsumexp(z):
@@ -372,11 +384,12 @@ print(logsumexp(z) == jax.nn.logsumexp(z))
 # %% [markdown]
 # ## Loss and accuracy at once
 #
-# What you care about is the **accuracy**, the share of right answers. But it is a staircase: a small step changes
-# nothing, so its derivative is zero. You train on the loss and look at the accuracy.
+# What you care about is the **accuracy**, the share of right answers. But it is a staircase: a
+# small step changes nothing, so its derivative is zero. You train on the loss and look at the
+# accuracy.
 #
-# With `has_aux=True` a function returns a pair, and is differentiated by the first one only. The second is handed
-# through, so one pass gives value, accuracy and gradient.
+# With `has_aux=True` a function returns a pair, and is differentiated by the first one only. The
+# second is handed through, so one pass gives value, accuracy and gradient.
 
 # %%
 def loss_and_accuracy(params, x, y):
@@ -391,13 +404,15 @@ print(f"loss {value:.3f}, accuracy {accuracy:.3f}; guessing costs log(3) = {np.l
 print(jax.tree.structure(gradient) == jax.tree.structure(initial))
 
 # %% [markdown]
-# That is the first thing to check in a new program. An untrained network knows nothing, so its loss should be near that
-# of guessing, `log(number of classes)`. If it is 50, something is wrong already.
+# That is the first thing to check in a new program. An untrained network knows nothing, so its loss
+# should be near that of guessing, `log(number of classes)`. If it is 50, something is wrong
+# already.
 #
 # ## Optimizers are maps over trees
 #
-# An optimizer is a function here: parameters, gradient and state in, new parameters and state out. Gradient descent
-# (**SGD**, with an S for stochastic, since batches are drawn by chance) has no state.
+# An optimizer is a function here: parameters, gradient and state in, new parameters and state out.
+# Gradient descent (**SGD**, with an S for stochastic, since batches are drawn by chance) has no
+# state.
 
 # %%
 def sgd(params, gradient, state, lr=0.1):
@@ -410,8 +425,8 @@ print(sgd({"w": 1.0, "b": [2.0]}, {"w": 10.0, "b": [20.0]}, None))
 # ## A gap to fill
 #
 # **Momentum** remembers where it was going, as a ball does. Its state is a tree of the shape of the
-# parameters, the velocity. In each step the new velocity is `0.9` times the old one plus the gradient, and the
-# parameters move by `-lr` times the new velocity.
+# parameters, the velocity. In each step the new velocity is `0.9` times the old one plus the
+# gradient, and the parameters move by `-lr` times the new velocity.
 #
 # Fill the two gaps, one `jax.tree.map` in each. (Until you do, the cell prints `Ellipsis` twice.)
 
@@ -425,7 +440,8 @@ def momentum(params, gradient, velocity, lr=0.1):
 print(momentum({"w": 1.0, "b": [2.0]}, {"w": 10.0, "b": [20.0]}, {"w": 10.0, "b": [0.0]}))
 
 # %% [markdown]
-# The right answer: `w` is -0.9 and `b` is 0, the velocities are 19 and 20. The next cell holds one way.
+# The right answer: `w` is -0.9 and `b` is 0, the velocities are 19 and 20. The next cell holds one
+# way.
 
 # %% tags=["solution"]
 def momentum(params, gradient, velocity, lr=0.1):
@@ -437,9 +453,9 @@ def momentum(params, gradient, velocity, lr=0.1):
 print(momentum({"w": 1.0, "b": [2.0]}, {"w": 10.0, "b": [20.0]}, {"w": 10.0, "b": [0.0]}))
 
 # %% [markdown]
-# **Adam** is what most people use. It keeps two running means for each parameter: `m` of the gradient, and `v` of
-# its square. It moves by `m` divided by the root of `v`. Both begin at zero and are too small at first, which
-# the two divisions by `1 - b**t` make good; `t` counts the steps.
+# **Adam** is what most people begin with. It keeps two running means for each parameter: `m` of the
+# gradient, and `v` of its square. It moves by `m` divided by the root of `v`. Both begin at zero
+# and are too small at first, which the two divisions by `1 - b**t` make good; `t` counts the steps.
 
 # %%
 def adam_state(params):
@@ -453,13 +469,13 @@ def adam(params, gradient, state, lr=0.01, b1=0.9, b2=0.999):
     v = jax.tree.map(lambda v, g: b2 * v + (1 - b2) * g**2, state["v"], gradient)
 
     def move(p, m, v):
-        return p - lr * (m / (1 - b1**t)) / (jnp.sqrt(v / (1 - b2**t)) + 1e-8)
+        return p - lr * (m / (1 - b1**t)) / (jnp.sqrt(v / (1 - b2**t)) + 1e-8)  # never 0
 
     return jax.tree.map(move, params, m, v), {"m": m, "v": v, "t": t}
 
 # %% [markdown]
-# **Predict.** Two parameters are 0. The gradient of the first is 1000, of the second 0.001. Adam takes its
-# first step. How much farther does the first one move?
+# **Predict.** Two parameters are 0. The gradient of the first is 1000, of the second 0.001. Adam
+# takes its first step. How much farther does the first one move?
 
 # %%
 predict("13/adam-first-step", ...)  # "1,000,000 times", "1,000 times" or "not at all"
@@ -470,15 +486,16 @@ moved, _ = adam(two, {"first": 1000.0, "second": 0.001}, adam_state(two))
 print({name: f"{value:.4f}" for name, value in moved.items()})
 
 # %% [markdown]
-# Both move by `lr`, here 0.01. At the first step `m` is `g` and `v` is `g**2`, so the quotient is 1 or -1. Later it is a number
-# between them, which is small where the gradient keeps changing its sign. So Adam does not mind how large
-# gradients are, and one learning rate fits most parameters.
+# Both move by `lr`, here 0.01. At the first step, after the divisions, `m` is `g` and `v` is
+# `g**2`, so the quotient is 1 or -1. Later it is mostly a number between them, which is small where
+# the gradient keeps changing its sign. So Adam does not mind how large gradients are, and one
+# learning rate fits most parameters.
 #
 # ## Epochs and batches
 #
-# A step on 16 penguins is nearly as good as one on all 176, and cheaper. So you shuffle the penguins, cut them
-# into 11 **batches**, and make a step on each. That is one **epoch**. It is one compiled program: a scan, with
-# the batches as items.
+# A step on 16 penguins costs less than one on all 176, and goes roughly the same way. So you
+# shuffle the penguins, cut them into 11 **batches**, and make a step on each. That is one
+# **epoch**. It is one compiled program: a scan, with the batches as items.
 #
 # `make_epoch` is a function that makes it, for any loss and any optimizer.
 
@@ -505,8 +522,11 @@ epoch = make_epoch(loss_and_accuracy, adam)
 score = jax.jit(loss_and_accuracy)
 
 # %% [markdown]
-# The shuffling needs a new key for each epoch. `jax.random.fold_in(key, number)` makes it of one key and the number of the
-# epoch. No chain of keys is carried along: the key of epoch 37 is there at once.
+# The shuffling needs a new key for each epoch. `jax.random.fold_in(key, number)` makes it of one
+# key and the number of the epoch. No chain of keys is carried along: the key of epoch 37 is there
+# at once.
+#
+# `tqdm` is a package of its own. It goes around whatever you loop over, and draws the progress bar.
 
 # %% tags=["progress"]
 params, state = initial, adam_state(initial)
@@ -516,13 +536,14 @@ for number in bar:
     key = jax.random.fold_in(key_shuffle, number)
     params, state, batch_values = epoch(params, state, key, x_train, y_train)
     values.extend(batch_values.tolist())
+    # Four numbers: loss and accuracy on the training set, then on the test set.
     history.append([*score(params, x_train, y_train), *score(params, x_test, y_test)])
     bar.set_postfix_str(f"test {history[-1][3]:.1%}")
 history = np.array(history)
 
 # %% [markdown]
-# `values` has the loss of each batch, just before the step on it: 60 times 11 numbers. **Predict.** How many of the
-# steps were followed by a batch with a *larger* loss?
+# `values` has the loss of each batch, just before the step on it: 60 times 11 numbers. **Predict.**
+# How many of the steps were followed by a batch with a *larger* loss?
 
 # %%
 predict("13/steps-up", ...)  # "none", "one in ten" or "half"
@@ -541,9 +562,9 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# Half of them. The next batch consists of other penguins, and some are harder than others. This is larger than what one
-# step gains. So never judge by single steps: look at means, at least over an epoch. (The loop at the top took all points
-# in each step, and fell at each step.)
+# Half of them. The next batch consists of other penguins, and some are harder than others. That
+# makes more of a difference than one step does. So never judge by single steps: look at means, at
+# least over an epoch. (The loop at the top used all points in each step, and its curve was smooth.)
 #
 # How good is the network now?
 
@@ -556,8 +577,9 @@ print(f"train: loss {train_loss:.2f}, accuracy {train_accuracy:.1%}")
 print(f"test:  loss {test_loss:.2f}, accuracy {test_accuracy:.1%}")
 
 # %% [markdown]
-# What it has learned can be drawn. We ask it about each point of a grid, and color the **regions** by its answer. The lines
-# between them are its decision boundaries. Crosses are penguins of the test set.
+# What it has learned can be drawn. We ask it about each point of a grid, and color the **regions**
+# by its answer. The lines between them are its decision boundaries. Crosses are penguins of the
+# test set.
 
 # %% alt="The plane of bill length and bill depth in three coloured regions that meet at about 39 mm and 16 mm. Smooth boundaries run between the clouds of Adelie on the left, Chinstrap on the upper right and Gentoo on the lower right. A few points lie on the wrong side."
 def draw_regions(params, rows):
@@ -577,9 +599,10 @@ def draw_regions(params, rows):
 draw_regions(params, train_rows)
 
 # %% [markdown]
-# ## Too much of a good thing
+# ## Few penguins, many parameters
 #
-# Now a harder case: only 40 penguins to learn from, a network with 4,547 parameters, and 200 epochs.
+# Now a harder case: only 40 penguins to learn from, a network with 4,547 parameters, and 200
+# epochs.
 
 # %%
 big = init(key_big, [2, 64, 64, 3])
@@ -623,10 +646,12 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# This is **overfitting**. The network knows the 40 by heart, all of them, and its loss on others grows.
+# This is **overfitting**. The network knows the 40 by heart, all of them, and its loss on others
+# grows.
 #
-# Its accuracy on others does not fall, though. What gets worse is how sure it is *when it is wrong*, and that is what the
-# cross-entropy charges for. (With `run_keys[0]` we get the same first 40 epochs again.)
+# Its accuracy on others does not fall, though. What gets worse is how sure it is *when it is
+# wrong*, and that is what the cross-entropy charges for. (With `run_keys[0]` we get the same first
+# 40 epochs again.)
 
 # %%
 def sure_when_wrong(params):
@@ -650,12 +675,13 @@ draw_regions(learned, train_rows[:40])
 # ## What helps
 #
 # - **Stop early**: keep the parameters of the epoch at which the test loss was lowest.
-# - **Weight decay**: add the sum of the squares of the weights to the loss, times a small number. Large weights make
-#   sharp bends, and now they cost something.
+# - **Weight decay**: add the sum of the squares of the weights to the loss, times a small number.
+#   Large weights make sharp bends, and now they cost something.
 # - **More penguins.**
 # - **Better measures**: all four, and not just two.
 #
-# `make_epoch` takes any loss, so decay is three lines. We score without it, so that all numbers can be compared.
+# `make_epoch` takes any loss, so decay is three lines. We score without it, so that all numbers can
+# be compared.
 
 # %%
 def decayed(params, x, y, decay=0.003):
@@ -669,7 +695,8 @@ _, with_decay = fit(decay_epoch, run_keys[1], big, few, test_set)
 _, with_more = fit(decay_epoch, run_keys[2], big, (x_train, y_train), test_set)
 
 # %% [markdown]
-# For four measures, the input has four columns, and the first layer four rows. Nothing else changes.
+# For four measures, the input has four columns, and the first layer four rows. Nothing else
+# changes.
 
 # %%
 scaled = jnp.array((measures - measures[train_rows].mean(0)) / measures[train_rows].std(0))
@@ -701,11 +728,13 @@ plt.legend(loc="upper left", fontsize="small")
 plt.show()
 
 # %% [markdown]
-# Each helps. That is not certain with every key, since 166 test penguins are few. We have tried 40 keys: decay lowered
-# the last test loss with all of them, more penguins with 34, four measures with all.
+# Each helps. That is not certain with every key, since 166 test penguins are few. We have tried 40
+# keys: decay lowered the last test loss with all of them, more penguins with 34, four measures with
+# all.
 #
-# One warning: whoever chooses the epoch or the decay by looking at the test set has learned from it. In earnest, make three parts: one to train, one to choose by (the **validation set**), and one to look at once,
-# at the end.
+# One warning: whoever chooses the epoch or the decay by looking at the test set has learned from
+# it. In earnest, make three parts: one to train, one to choose by (the **validation set**), and one
+# to look at once, at the end.
 #
 # ## Keeping what was learned
 #
@@ -725,7 +754,8 @@ print(jnp.array_equal(network(restored, x_test), network(params, x_test)))
 #
 # ## When it goes wrong
 #
-# Most trouble has one cause: the learning rate. The line again, with a rate that is too large, and many steps:
+# Most trouble has one cause: the learning rate. The line again, with a rate that is too large, and
+# many steps:
 
 # %%
 @jax.jit
@@ -739,28 +769,30 @@ def train_too_fast(theta, x, y):
 print(train_too_fast(start, x, y))
 
 # %% [markdown]
-# NaN, and a NaN never goes away. Which of the 500 steps was it, and what happened there? A scan has no line to look
-# at. `explain_nan` opens it.
+# NaN, and a NaN never goes away. Which of the 500 steps was it, and what happened there? A scan has
+# no line to look at. `explain_nan` opens it.
 
 # %% tags=["tinyjax-only"]
 print(jax.explain_nan(train_too_fast)(start, x, y))
 
 # %% [markdown]
-# Each step lands farther on the other side of the valley, as in chapter 02, until the numbers no longer fit into 32
-# bits. That takes a while, so NaN is the *end* of such a story. The loss tells it much earlier: it grows.
+# Each step lands farther on the other side of the valley, as in chapter 02, until the numbers no
+# longer fit into 32 bits. That takes a while, so NaN is the *end* of such a story. The loss tells
+# it much earlier: it grows.
 #
-# It may not even come to a NaN. `tanh` never exceeds 1, so our network cannot explode that fast. Here it is trained with SGD
-# and three rates:
+# (JAX has no `explain_nan`. There, `jax.config.update("jax_debug_nans", True)` makes an error of
+# the first operation whose result has a NaN.)
+#
+# It may not even come to a NaN. `tanh` never exceeds 1, so our network cannot explode that fast.
+# Here it is trained with SGD and three rates:
 
 # %%
 for lr, key in zip((0.01, 0.3, 30.0), jax.random.split(run_keys[4], 3)):
-    run = make_epoch(
-        loss_and_accuracy, lambda params, gradient, state: sgd(params, gradient, state, lr)
-    )
-    params_lr = initial
+    run = make_epoch(loss_and_accuracy, partial(sgd, lr=lr))
+    trial = initial
     for number in range(10):
-        params_lr, *_ = run(params_lr, None, jax.random.fold_in(key, number), x_train, y_train)
-    value, _ = score(params_lr, x_train, y_train)
+        trial, *_ = run(trial, None, jax.random.fold_in(key, number), x_train, y_train)
+    value, _ = score(trial, x_train, y_train)
     verdict = "worse than guessing" if value > np.log(3) else f"{value:.2f}"
     print(f"lr = {lr:5}: loss {verdict}")
 
@@ -780,24 +812,29 @@ print(f"loss {value}, accuracy {accuracy:.1%}, Adelie penguins {np.mean(y_test =
 # What to do, in this order:
 #
 # 1. Is the first loss about `log(number of classes)`? If not, look at the data and at `init`.
-# 2. Can the network learn *one* batch by heart? If not, there is a mistake in the loss or in the step.
-# 3. Does the loss grow, or become NaN? Divide the learning rate by 10. Does it fall evenly and slowly? Multiply it by 3.
+# 2. Can the network learn *one* batch by heart? If not, there is a mistake in the loss or in the
+#    step.
+# 3. Does the loss grow, or become NaN? Divide the learning rate by 10. Does it fall evenly and
+#    slowly? Multiply it by 3.
 # 4. Is the test loss much larger than the training loss? See *What helps*.
-
-# %% [markdown]
+#
 # ## Build it yourself
 #
-# 1. Train the network with `momentum`. Its first state is `jax.tree.map(jnp.zeros_like, initial)`. How many epochs does it need
-#    to get a training loss below 0.1, and how many do `sgd` and `adam` need?
-# 2. Train the network on eight devices. Write a step that takes `params`, `state`, `x` and `y`, with `lax.pmean(gradient,
-#    "devices")` before the optimizer (it takes whole trees); `pmap` it with `in_axes=(None, None, 0, 0)` and `out_axes=None`; give it
-#    `x_train.reshape(8, 22, 2)` and `y_train.reshape(8, 22)`. Compare with a step on all 176 on one device.
-# 3. Train ten networks at once from ten keys: `ten = jax.vmap(lambda key: init(key, [2, 16, 16, 3]))(keys)` adds an axis to
-#    each leaf, and so does `jax.vmap(adam_state)(ten)`. Then `vmap` the epoch with `in_axes=(0, 0, 0, None, None)`. It wants ten keys
-#    for each epoch. How much do the test accuracies differ?
+# 1. Train the network with `momentum`. Its first state is `jax.tree.map(jnp.zeros_like, initial)`.
+#    How many epochs does it need to get a training loss below 0.1, and how many do `sgd` and `adam`
+#    need?
+# 2. Train the network on eight devices. Write a step that takes `params`, `state`, `x` and `y`,
+#    with `lax.pmean(gradient, "devices")` before the optimizer (it takes whole trees); `pmap` it
+#    with `in_axes=(None, None, 0, 0)` and `out_axes=None`; give it `x_train.reshape(8, 22, 2)` and
+#    `y_train.reshape(8, 22)`. Compare with a step on all 176 on one device.
+# 3. Train ten networks at once from ten keys. With `make = lambda key: init(key, [2, 16, 16, 3])`,
+#    `ten = jax.vmap(make)(keys)` adds an axis to each leaf, and so does
+#    `jax.vmap(adam_state)(ten)`. Then `vmap` the epoch with `in_axes=(0, 0, 0, None, None)`. It
+#    wants ten keys for each epoch. How much do the test accuracies differ?
 # 4. **Dropout**: give `network` a key, and multiply the output of each hidden layer by
-#    `jax.random.bernoulli(key, 0.8, x.shape) / 0.8` in training, with another key for each layer and step. Does it
-#    help with 40 penguins?
+#    `jax.random.bernoulli(key, 0.8, x.shape) / 0.8` in training, with another key for each layer
+#    and step. Does it help with 40 penguins?
+# 5. Put `jax.nn.relu` in place of `jnp.tanh`. What do the boundaries look like now?
 
 # %%
 # Your space.
@@ -805,17 +842,17 @@ print(f"loss {value}, accuracy {accuracy:.1%}, Adelie penguins {np.mean(y_test =
 # %% [markdown]
 # ## What you know now
 #
-# - Compile the step first. Scan over steps when they are short, use more devices when they are long; the mean of the gradients makes the
-#   result that of one device.
+# - Compile the step first. Scan over steps when they are short, use more devices when they are
+#   long; the mean of the gradients makes the result that of one device.
 # - Time with a warm-up and `block_until_ready`.
 # - Networks, gradients and optimizer states are trees; an optimizer is a few maps over them.
 # - Single steps go up and down. Judge by means, and on data that the network has not seen.
 # - Cross-entropy goes through logsumexp. A loss that grows or is NaN wants a smaller learning rate.
 #
-# Older posts copy parameters to all devices with `jax.device_put_replicated`, which is gone; `in_axes=None` does it. In
-# new code for JAX you will see `jax.shard_map`, or `jit` with shardings, where there was `pmap`. The idea is the same: the data
-# are split, and gradients meet in a `pmean`.
+# Older posts copy parameters to all devices with `jax.device_put_replicated`, which is gone;
+# `in_axes=None` does it. In new code for JAX you will see `jax.shard_map`, or `jit` with shardings,
+# where there was `pmap`. The idea is the same: the data are split, and gradients meet in a `pmean`.
 #
-# **Next:** you have been through it all. On real JAX, people do not write their optimizers again: Optax has them. Flax (NNX) and Equinox
-# have layers, Orbax stores parameters, Grain reads data. All of them pass trees to the same transformations, and you know what these
-# do.
+# **Next:** you have been through it all. On real JAX, people do not write their optimizers again:
+# Optax has them. Flax (NNX) and Equinox have layers, Orbax stores parameters, Grain reads data.
+# Beneath all of them are the same transformations, and you know what these do.
