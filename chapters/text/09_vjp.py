@@ -3,11 +3,11 @@
 #
 # One run backwards gives the derivatives with respect to a million inputs. How? In this chapter you
 # turn a linear program around, equation by equation, write the same as a tape in 25 lines, and read the
-# function of tinyjax that does it. Then you use it: Jacobians, products with the Hessian, derivatives
-# of your own, and a way to trade time for memory.
+# function of tinyjax that does it. Then you use it: a way to trade time for memory, Jacobians, and
+# derivatives of your own.
 #
 # You need: jaxprs ([chapter 07](07_tracing.ipynb)), tangents and `linearize`
-# ([chapter 08](08_jvp.ipynb)). Time: about 50 minutes.
+# ([chapter 08](08_jvp.ipynb)). Time: about 45 minutes.
 
 # %%
 import inspect
@@ -338,18 +338,15 @@ def piece(function, first, last):
     print("\n".join(lines[start : end + 1]))
 
 
-piece(ad.transpose, "env =", "todo, ct_env")
+piece(ad.transpose, "env =", "env.update(zip(eqn")
 
 # %% [markdown]
 # `env` is the dictionary of values that every interpreter has. `linear` is the set of variables that
-# have none, since they depend on tangents. `ct_env` is a second dictionary: of cotangents.
-
-# %% tags=["tinyjax-only"]
-piece(ad.transpose, "for eqn in jaxpr.eqns", "env.update(")
-
-# %% [markdown]
-# First, once forwards. Equations that depend on no tangent are computed. The others are only noted, in
-# `todo`: this is the tape.
+# have none, since they depend on tangents. `ct_env` is a second dictionary: of cotangents. `read` looks up
+# a value, `accumulate` adds to a cotangent.
+#
+# The loop goes once forwards. Equations that depend on no tangent are computed. The others are only
+# noted, in `todo`: this is the tape.
 
 # %% tags=["tinyjax-only"]
 piece(ad.transpose, "for out, ct in zip", "accumulate(atom, c)")
@@ -357,15 +354,10 @@ piece(ad.transpose, "for out, ct in zip", "accumulate(atom, c)")
 # %% [markdown]
 # Then backwards, over `reversed(todo)`. `ct_env.pop(v)` takes the cotangent of the equation's result;
 # by then it is complete. `prim.transpose` asks the primitive's card for the cotangents of its operands,
-# and `accumulate` adds them to what is there:
-
-# %% tags=["tinyjax-only"]
-piece(ad.transpose, "def accumulate", "add_tangents")
-
-# %% [markdown]
-# Here is your `+=`. (Where nothing has arrived yet, there is no sum, so programs hold no useless
-# `0 + ct`. `Zero` stands for a cotangent that is known to be zero, and no equation is transposed for
-# it.)
+# and `accumulate` adds them to what is there: your `+=`.
+#
+# (Where nothing has arrived yet, there is no sum, so programs hold no useless `0 + ct`. `Zero` stands
+# for a cotangent that is known to be zero, and no equation is transposed for it.)
 #
 # What do cards say? These are two of them. Compare with the table above.
 
@@ -379,20 +371,7 @@ print(inspect.getsource(type(lax.reduce_sum_p).transpose))
 # transposed.)
 #
 # So each primitive needs two rules: how to linearize it, and, if it can appear in linear programs, how
-# to transpose it. There is no third one for reverse mode. You can put the two together yourself:
-
-# %% tags=["tinyjax-only"]
-from tinyjax.core import Undef
-
-xs = [jnp.float32(2.0), jnp.float32(3.0)]
-values, _, linear, residuals = ad.linearize_flat(lambda x, y: [f(x, y)], xs, [True, True])
-print(linear)
-unknown = [Undef(x.aval) for x in xs]
-print(ad.transpose(linear, [*residuals, *unknown], [jnp.float32(1.0)]))
-
-# %% [markdown]
-# The same as `vjp(f, 2.0, 3.0)` gave. `residuals` are the values from the run forwards that the linear
-# program needs. They are its first inputs.
+# to transpose it. There is no third one for reverse mode.
 #
 # `jax.explain` tells the same story of any call, with your lines beside the equations. An arrow marks
 # the line that an equation is the derivative of.
@@ -542,78 +521,10 @@ def my_jacrev(f):
 print(my_jacrev(polar)(p))
 
 # %% [markdown]
-# ## Tall and wide
-#
-# `jacfwd` needs a push for each input, `jacrev` a pull for each output. A Jacobian is **tall** if there
-# are more outputs than inputs, and **wide** in the other case.
-#
-# **Predict.** Which of the two is cheaper for the wide one, with 400 inputs and 4 outputs? And by how
-# much, roughly?
-
-# %%
-predict("09/wide", ...)  # "jacfwd" or "jacrev"
-predict("09/how-much", ...)  # a number: so many times as cheap
-
-# %% tags=["reveal"]
-def multiplications(f, *args):
-    """How many multiplications the matrix products of f need."""
-    total = 0
-    for eqn in jax.make_jaxpr(f)(*args).eqns:
-        if str(eqn.primitive) == "dot_general":
-            (axes, _), _ = eqn.params["dimension_numbers"]
-            summed = math.prod(eqn.invars[0].aval.shape[axis] for axis in axes)
-            total += eqn.outvars[0].aval.size * summed
-    return total
-
-
-def network(x, outputs):
-    hidden = jnp.sin(jnp.ones((30, len(x))) @ x)
-    return jnp.ones((outputs, 30)) @ hidden
-
-
-shapes = {"wide: 400 to 4": (400, 4), "square: 40 to 40": (40, 40), "tall: 4 to 400": (4, 400)}
-costs = {}
-for name, (inputs, outputs) in shapes.items():
-    pair = [jax.jacfwd(network), jax.jacrev(network)]
-    costs[name] = [multiplications(lambda x: jac(x, outputs), jnp.ones(inputs)) for jac in pair]
-    print(f"{name:17} jacfwd {costs[name][0]:9,}, jacrev {costs[name][1]:9,}")
-
-# %% [markdown]
-# 80 times: 4 pulls instead of 400 pushes. (It is not quite 100, since both run the function once.) A
-# loss is the widest of all, with one output, and a gradient costs a few times as much as the loss,
-# however many parameters there are.
-#
-# ## Products with the Hessian
-#
-# The Hessian is the Jacobian of the gradient, and mostly needed only times a vector. Modes can be
-# nested in three useful ways. All give the same.
-
-# %%
-def rosenbrock(x):
-    return jnp.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
-
-
-def forward_over_reverse(x, v):
-    return jax.jvp(jax.grad(rosenbrock), (x,), (v,))[1]
-
-
-def reverse_over_forward(x, v):
-    return jax.grad(lambda x: jax.jvp(rosenbrock, (x,), (v,))[1])(x)
-
-
-def reverse_over_reverse(x, v):
-    return jax.grad(lambda x: jnp.vdot(jax.grad(rosenbrock)(x), v))(x)
-
-
-x, v = jnp.array([0.5, -1.0, 2.0]), jnp.array([1.0, 0.0, 2.0])
-for product in (forward_over_reverse, reverse_over_forward, reverse_over_reverse):
-    length = len(jax.make_jaxpr(product)(x, v).eqns)
-    print(f"{product.__name__:20} {product(x, v)}, {length} equations")
-
-# %% [markdown]
-# The last one reads as a sentence: the gradient's part in the direction `v` is one number, and it is
-# differentiated again. The first is mostly the best choice: the outer derivative runs forward, so it
-# does not have to keep what the inner one computed.
+# `jacfwd` needs a push for each input, `jacrev` a pull for each output; chapter 08 counted what each
+# costs. A Jacobian is **tall** if there are more outputs than inputs, and **wide** in the other case. So
+# take `jacfwd` for a tall one, `jacrev` for a wide one. A loss is the widest of all: it has one output,
+# and its gradient is one pull, however many parameters there are.
 #
 # ## Rules of your own
 #
@@ -741,38 +652,6 @@ jax.jvp(clip_gradient, (2.0,), (1.0,))
 # So take `custom_jvp` if the rule is a true derivative: it serves both modes. Take `custom_vjp` if only
 # the way back can be described.
 #
-# ## NaN on the way back
-#
-# The length of a vector is a square root, whose slope at 0 is infinite. On the way back, `inf` meets
-# the slope of the square, 0.
-
-# %%
-def length(v):
-    return jnp.sqrt(jnp.sum(v**2))
-
-
-print(length(jnp.zeros(2)), jax.grad(length)(jnp.zeros(2)))
-
-# %% tags=["tinyjax-only"]
-print(jax.explain_nan(length)(jnp.zeros(2)))
-
-# %% [markdown]
-# The report names the operation of the backward pass, and your line. The way out is chapter 01's
-# **double where**: one inside, so that the root never sees the 0, one outside for the result.
-#
-# Now you can say why one `where` is not enough. Transposed, the outer `where` hands the unwanted branch
-# the cotangent 0, and the branch is still gone through: 0 times `inf` is NaN.
-
-# %%
-def safe_length(v):
-    square = jnp.sum(v**2)
-    inside = jnp.where(square > 0, square, 1.0)
-    return jnp.where(square > 0, jnp.sqrt(inside), 0.0)
-
-
-print(jax.grad(safe_length)(jnp.zeros(2)), jax.grad(safe_length)(jnp.array([3.0, 4.0])))
-
-# %% [markdown]
 # ## Build it yourself
 #
 # 1. Give `Node` a subtraction and a function `exp`. Compare the gradient of `exp(x * y) - x` with
@@ -787,6 +666,9 @@ print(jax.grad(safe_length)(jnp.zeros(2)), jax.grad(safe_length)(jnp.array([3.0,
 #    through as if it did not. (This is called a straight-through estimator.)
 # 5. Write `reverse_gradient(x)`: it returns `x`, and changes the sign of the cotangent. What does
 #    gradient descent do with `reverse_gradient(w)` in the place of `w`?
+# 6. `jax.grad(lambda v: jnp.sqrt(jnp.sum(v**2)))(jnp.zeros(2))` is NaN. Print its jaxpr: which `mul` gets
+#    an `inf` and a 0? Mend the function with the double `where` of chapter 01, print again, and see
+#    what has changed there.
 
 # %%
 # Your space.
@@ -800,12 +682,12 @@ print(jax.grad(safe_length)(jnp.zeros(2)), jax.grad(safe_length)(jnp.array([3.0,
 #   `pull(1.0)`.
 # - Each number waits until all its cotangents are added up, so a gradient costs a few times as much as
 #   the function. It must remember residuals; `checkpoint` computes some of them again instead.
-# - Wide Jacobian: `jacrev`. Tall: `jacfwd`. Hessian times vector: forward over reverse.
+# - Wide Jacobian: `jacrev`. Tall: `jacfwd`.
 # - `custom_jvp` replaces a derivative in both modes, `custom_vjp` the way back.
 #
 # Older posts and papers explain reverse mode by **partial evaluation**: the program of the jvp is cut
-# into what is known and what is linear. JAX now records the linear part directly. They also write `jax.custom_transforms` and
-# `defvjp_all`, which are gone: today it is `custom_jvp` and `custom_vjp`. `jax.remat` is another name
-# for `jax.checkpoint`.
+# into what is known and what is linear. JAX now records the linear part directly.
+# They also write `jax.custom_transforms` and `defvjp_all`, which are gone: today it is `custom_jvp` and
+# `custom_vjp`. `jax.remat` is another name for `jax.checkpoint`.
 #
-# **Next:** chapter 10 compiles: what `jit` keeps, and what its kernels look like.
+# **Next:** [chapter 10](10_jit.ipynb) compiles: what `jit` keeps, and what its kernels look like.
