@@ -103,6 +103,9 @@ for argument in [jnp.ones(3), jnp.zeros(3), jnp.ones((2, 2))]:
 #
 # To see when the real `jit` traces, let the function say so. A `print` runs while Python does, which is
 # while it is traced.
+#
+# **Predict.** How many programs do these seven calls make? Keep in mind the difference between a number
+# of Python and an array that was given a type (chapter 00).
 
 # %%
 @jax.jit
@@ -111,11 +114,6 @@ def double(x):
     return 2 * x
 
 
-# %% [markdown]
-# **Predict.** How many programs do these seven calls make? Keep in mind the difference between a number
-# of Python and an array that was given a type (chapter 00).
-
-# %%
 arguments = {
     "1.0": 1.0,
     "2.5": 2.5,
@@ -206,8 +204,7 @@ for step in range(3):
     jax.jit(slow_sum)(jnp.ones(3))
 
 # %% [markdown]
-# Not harmless is what follows from it. `scaled` takes `scale` from outside. At the time of tracing it was
-# 2, and that 2 became part of the program.
+# Not harmless is what follows from it. `scaled` takes `scale` from outside, where it is 2.
 #
 # **Predict.** We set it to 5. Then come three calls: `fast_scaled(1.0)` once more, `fast_scaled` of an
 # array with a one in it, and `jax.jit(scaled)(1.0)`, a fresh `jit`. What does each give?
@@ -232,7 +229,8 @@ print("another type: ", fast_scaled(jnp.ones(1))[0])
 print("a fresh jit:  ", jax.jit(scaled)(1.0))
 
 # %% [markdown]
-# 2, 5 and 2. With another type it was traced again, and saw the 5. A fresh `jit` of the same function
+# 2, 5 and 2. When `scaled` was traced, `scale` was 2, and that 2 became part of the program. With another
+# type it was traced again, and saw the 5. A fresh `jit` of the same function
 # finds the old program, because `scale` is not in the key.
 #
 # A program that answers so is worse than one that fails. The cure is to pass what changes as an argument.
@@ -244,29 +242,10 @@ fast_scaled = jax.jit(lambda x, scale: scale * x)
 print(fast_scaled(1.0, 2.0), fast_scaled(1.0, 5.0))
 
 # %% [markdown]
-# ## Shapes are known, values are not
+# ## Static arguments
 #
-# **Predict.** Here are three questions to `x` while it is traced. How many of them get a tracer for an
-# answer?
-
-# %%
-def questions(x):
-    n = x.shape[0]
-    answers = {"n": n, "n > 2": n > 2, "x[0] > 2": x[0] > 2}
-    for question, answer in answers.items():
-        print(f"{question:8} is", "a tracer" if isinstance(answer, jax.core.Tracer) else answer)
-    return x / n
-
-
-predict("10/shape-inside", ...)  # a number
-
-# %% tags=["reveal"]
-print(jax.jit(questions)(jnp.array([1.0, 2.0, 3.0])))
-
-# %% [markdown]
-# One. The shape is part of the type, which is in the key. So `n` is an ordinary integer, Python can
-# decide whether it is greater than 2, and may loop over it or use it as a size. What is in the array is
-# not known until the program runs.
+# The shape of an array is part of its type, which is in the key. So Python can ask for `x.shape`, loop
+# over it, or use it as a size (chapter 07). What is in the array is not known until the program runs.
 #
 # An argument is an array, even if it looks like a size.
 
@@ -286,8 +265,6 @@ jax.jit(moving_average)(days, 3)
 # %% [markdown]
 # `jnp.ones(width)` needs a size, and `width` is a tracer. The size of an array is part of its type, and so
 # every type in the program would depend on a value.
-#
-# ## Static arguments
 #
 # `static_argnames` (or `static_argnums`, by position) takes an argument out of the arrays. Your function
 # gets it as it is, as a Python value, and **the value goes into the key**.
@@ -330,13 +307,7 @@ power(2.0, [3])
 #
 # ## Conditions
 #
-# A Python `if` on a value fails under `jit`, as you know from chapter 07.
-
-# %% tags=["raises-exception"]
-jax.jit(lambda x: jnp.log(x) if x > 1 else x - 1)(3.0)
-
-# %% [markdown]
-# There are three ways out.
+# A Python `if` on a value fails under `jit`, as you know from chapter 07. There are three ways out.
 #
 # - The value is a setting: make it static.
 # - Both sides are cheap: `jnp.where(x > 1, jnp.log(x), x - 1)` computes both, and chooses.
@@ -396,38 +367,25 @@ print([str(eqn.primitive) for eqn in program.eqns])
 #
 # ## Loops
 #
-# A Python loop in a jitted function is **unrolled**: each pass becomes equations of its own. With many
-# passes the program is long, and it takes long to trace and compile. `lax.fori_loop(start, stop, body,
+# A Python loop in a jitted function is **unrolled**: each pass becomes equations of its own (chapter 07
+# counts them). With many passes it takes long to trace and compile. `lax.fori_loop(start, stop, body,
 # value)` traces its body once. `body` takes the number of the pass and a value, and returns the next value.
 
-# %% tags=["volatile"] alt="Seconds for the first call against the number of passes, 1 to 64. For the Python loop the time grows with the number of passes; for fori_loop it stays about the same."
-def first_call(passes, unrolled):
-    """Seconds to trace, compile and run a loop of so many passes."""
+# %% tags=["volatile"]
+def python_loop(y):
+    for i in range(40):
+        y = y + 0.1 * jnp.sin(y)
+    return y
 
-    def body(i, y):
-        return y + 0.1 * jnp.sin(y)
 
-    def loop(y):
-        if unrolled:
-            for i in range(passes):
-                y = body(i, y)
-            return y
-        return lax.fori_loop(0, passes, body, y)
+def lax_loop(y):
+    return lax.fori_loop(0, 40, lambda i, y: y + 0.1 * jnp.sin(y), y)
 
+
+for loop in (python_loop, lax_loop):
     start = time.perf_counter()
-    jax.jit(loop)(x[:100]).block_until_ready()
-    return time.perf_counter() - start
-
-
-passes = [1, 4, 16, 32, 64]
-plt.figure(figsize=(5, 3))
-plt.plot(passes, [first_call(n, unrolled=True) for n in passes], "o-", label="Python's for")
-plt.plot(passes, [first_call(n, unrolled=False) for n in passes], "s-", label="lax.fori_loop")
-plt.xlabel("passes")
-plt.ylabel("seconds for the first call")
-plt.ylim(bottom=0)
-plt.legend()
-plt.show()
+    jax.block_until_ready(jax.jit(loop)(x[:100]))
+    print(f"{loop.__name__:11} first call: {time.perf_counter() - start:.3f} s")
 
 # %% [markdown]
 # (tinyjax keeps compiled kernels on disk. If you run the cell a second time, it is faster.)
@@ -471,20 +429,10 @@ print(f"{last:.2f}")
 print(balances.round(2))
 
 # %% [markdown]
-# A `scan` can be differentiated. A `while_loop` cannot be by `grad`, because nobody knows how many passes'
-# values must be kept for the way back. (`jvp` can.) A `fori_loop` with a fixed number of passes is a
-# `scan`.
-
-# %%
-def after_years(rate):
-    last, _ = lax.scan(lambda b, p: ((1 + rate) * b + p, None), 100.0, jnp.full(10, 10.0))
-    return last
-
-
-print(f"after ten years: {after_years(0.02):.2f}")
-print(f"for another percent of interest: {jax.grad(after_years)(0.02) / 100:.2f} more")
-
-# %% [markdown]
+# A `scan` can be differentiated: chapter 12 takes the gradient of a whole training. A `while_loop` cannot
+# be by `grad`, because nobody knows how many passes' values must be kept for the way back. (`jvp` can.) A
+# `fori_loop` with a fixed number of passes is a `scan`.
+#
 # ## A gap to fill
 #
 # Animals on an island: next year's share of what the island can feed is `3.7 * p * (1 - p)` if this
@@ -549,8 +497,9 @@ print(jax.jit(selu).lower(x).kernels())
 # into machine code, which works on several elements at once. Each line is one equation of the jaxpr, which
 # stands behind it. `where`, under `jit` in the jaxpr, became a part of the same loop.
 #
-# Below it stands the **driver**, which makes room for the result and calls the kernel. The
-# array is large, so `in_parts` lets all cores have a share. (The line after `except` is for arrays that do not lie in memory in one piece.)
+# Below it stands the **driver**, which makes room for the result and calls the kernel. The array is large,
+# so `in_parts` lets all cores have a share. (The line after `except` is for arrays that do not lie in
+# memory in one piece.)
 #
 # (JAX's compiler is XLA. `jax.jit(selu).lower(x).as_text()` shows what JAX hands to it, and
 # `.lower(x).compile().as_text()` what XLA made of it. Look for a computation called `fused_computation`:
@@ -616,26 +565,16 @@ print(f"tinyjax's kernel:       {milliseconds(jax.jit(swish), x):5.2f} ms")
 # The rest of tinyjax's compiler is about what your function left out: several shapes, sums, indices, all
 # cores, and which equations may share a loop. The table of texts is there, too, in
 # [words.py](../tinyjax/compiler/words.py). Its entries are functions, because some texts depend on types.
-
-# %% tags=["tinyjax-only"]
-from tinyjax.compiler import words
-
-for equation in jax.make_jaxpr(swish)(x).eqns:
-    operands = ["a_i", "b_i"][: len(equation.invars)]
-    print(f"{equation.primitive!s:4} {words.expression(equation, operands)}")
-print(inspect.getsource(words.infix))
-print(words.PLAIN["mul"]("f32", "x", "y"))
-
-# %% [markdown]
+#
 # And here is where a jitted function looks for a program. Compare it with `my_jit`.
 
 # %% tags=["tinyjax-only"]
 print(inspect.getsource(type(fast_selu).lookup))
 
 # %% [markdown]
-# `Key(...)` holds what you have met: the structure of the arguments, shape, dtype and weak type of each
-# array, the static values. The last two are about transformations around the call and about flags. On a
-# hit, `traced` is there; else `trace_to_jaxpr` makes it, and the cache keeps it.
+# `key` holds what you have met: the structure of the arguments, shape, dtype and weak type of each array,
+# the static values. (Transformations around the call and flags are in it, too.) On a hit, the program is
+# there. Else `trace_program` makes it, and `cache.add` keeps it.
 #
 # ## What it gains
 #
@@ -697,9 +636,7 @@ gain = milliseconds(distances, x, -x) - milliseconds(jax.jit(distances), x, -x)
 print(f"the first call takes {once:.0f} ms, each later one gains {gain:.2f} ms")
 
 # %% [markdown]
-# (With a kernel that is not on disk yet, and with JAX, the first call takes about 100 ms.)
-#
-# And the worst case: a new shape for each call. Then you pay for each and gain nothing. If batches differ
+# The worst case is a new shape for each call. Then you pay for each and gain nothing. If batches differ
 # in size, pad them to one size, and tell the function which rows count.
 
 # %%
