@@ -27,8 +27,8 @@ from tinyjax.learn import predict
 # JAX is four things put together.
 #
 # - **NumPy**: the interface. `jax.numpy`, called `jnp`, has NumPy's functions under NumPy's names.
-# - **Autograd**: derivatives of Python functions. Autograd was a package that differentiated NumPy
-#   programs; JAX is its successor.
+# - **Autograd**: derivatives of Python functions. Autograd is an older package that differentiates
+#   NumPy programs; JAX is its successor.
 # - **XLA**: a compiler for array programs, for CPUs, GPUs and TPUs. (tinyjax has a compiler of its
 #   own in its place, which makes kernels for the CPU with Numba.)
 # - **Composable function transformations**: the way you reach the other two. A transformation takes a
@@ -121,10 +121,12 @@ print(x)
 # its arguments would have to be replayed together with everybody who holds them.
 #
 # Is it wasteful to copy an array in order to set one element? In a compiled function the compiler
-# writes in place wherever nobody needs the old array any more.
+# writes in place wherever nobody needs the old array any more. (What you passed in counts as needed:
+# you may still hold it.)
 #
-# After `.at[...]` come `set`, `add`, `multiply`, `divide`, `power`, `min`, `max`, `apply` and `get`.
-# The index is any that NumPy knows.
+# After `.at[...]` come `set`, `add`, `subtract`, `multiply`, `divide`, `power`, `min`, `max`, `apply`
+# and `get`. The index is any that NumPy knows, except a list: instead of `[0, 2]` write
+# `jnp.array([0, 2])`.
 
 # %%
 grid = jnp.zeros((3, 4))
@@ -245,7 +247,8 @@ print("here: ", (integers + halves).dtype)
 # to save memory, and one index array should not undo that.
 #
 # Numbers of Python give way even more. They are **weakly typed**: `2.0` in `halves * 2.0` takes the
-# type of the array, and so does `1` beside an 8-bit integer.
+# type of the array, and so does `1` beside an 8-bit integer. Only where the array cannot hold that
+# kind of number, as in `integers * 2.0`, do you get the default type, `float32`.
 
 # %%
 print((halves * 2.0).dtype, (integers * 2).dtype, (integers * 2.0).dtype)
@@ -368,14 +371,10 @@ print(lax.add_p.bind(x, x))
 print(lax.exp_p.bind(x))
 
 # %% [markdown]
-# ## JAX does not wait
+# ## When is a call over?
 #
-# A call returns as soon as the work has been handed over. The array you get knows its shape and type;
-# its values may still be on their way. This is **asynchronous dispatch**: Python prepares the next
-# step while this one is computed.
-#
-# **Predict.** A compiled product of large matrices takes about a tenth of a second. We time the call,
-# and then the call together with `block_until_ready()`, which waits for the values. What share of the
+# **Predict.** A compiled product of large matrices takes a fifth of a second or so. We time the call,
+# and then the call together with `block_until_ready()`, a method of the result. What share of the
 # whole time do you see if you time the call alone?
 
 # %%
@@ -394,8 +393,12 @@ finished = time.perf_counter() - start
 print(f"the call returned after {1000 * handed_over:.2f} ms, the values came after {1000 * finished:.0f} ms")
 
 # %% [markdown]
-# Nearly nothing: the call alone tells you how long it takes to *ask* for the product. Some speeds that
-# you will read about are no more than this. When you time something, wait for it.
+# Nearly nothing. A call returns as soon as the work has been handed over. The array you get knows its
+# shape and type; its values may still be on their way. This is **asynchronous dispatch**: Python
+# prepares the next step while this one is computed.
+#
+# So the call alone tells you how long it takes to *ask* for the product. Some speeds that you will
+# read about are no more than this. When you time something, wait for it.
 #
 # You need not wait otherwise. Printing, `float(...)`, `np.asarray(...)` and plotting wait by
 # themselves, because they look at the values.
@@ -405,7 +408,7 @@ print(f"the call returned after {1000 * handed_over:.2f} ms, the values came aft
 # 1. Write `swap_ends(x)`: it returns an array like `x` with its first and last element exchanged, and
 #    leaves `x` as it is. Use `.at` twice.
 # 2. Write `histogram(values, edges)` with `jnp.searchsorted` and `.at[...].add(1)`. Compare it with
-#    `np.histogram`. What happens to values beyond the last edge, and why?
+#    `np.histogram`. What happens to values beyond the last edge, and to those below the first?
 # 3. Make `lax.add` add the integer 1 to `x`. (`lax.convert_element_type` is one way.)
 
 # %%

@@ -143,6 +143,9 @@ print(dw, db)
 # %% [markdown]
 # "The first argument" can be as large as you like: an array, or lists, tuples and dicts of arrays. The
 # gradient comes back in the same packing. That is how networks with millions of numbers are trained.
+#
+# Here is a function to make small in training: how far off the predictions are, in the mean of the
+# squares. Such a function is called a loss. (Chapter 02 trains with one.)
 
 # %%
 def loss(parameters, x, y):
@@ -213,8 +216,9 @@ print(jax.grad(lambda x: jnp.sum(jnp.sin(x)))(x))
 #
 # ## If you come from PyTorch
 #
-# In PyTorch you call `loss.backward()`, and every parameter gets its gradient written into `.grad`,
-# added to what is there. Here the gradient is a **result**: nothing is written anywhere.
+# In PyTorch, a package for neural networks, you call `loss.backward()`, and every parameter gets its
+# gradient written into `.grad`, added to what is there. Here the gradient is a **result**. (If you do
+# not come from there, make the prediction and leave out the table.)
 #
 # **Predict.** We call the same derivative twice. What does the second call return?
 
@@ -299,8 +303,9 @@ print("floor:      ", jax.grad(jnp.floor)(0.5))
 
 # %% [markdown]
 # There is no error: at a corner each function has a convention. `abs` takes 1, the slope on the right.
-# `relu` takes 0. `jnp.maximum` shares the slope evenly when both are equal, hence one half: `relu(x)`
-# and `maximum(x, 0)` are equal everywhere, and their gradients are not.
+# `relu`, which is `x` on the right and 0 on the left, takes 0. `jnp.maximum` shares the slope evenly
+# when both are equal, hence one half: `relu(x)` and `maximum(x, 0)` are equal everywhere, and their
+# gradients are not.
 #
 # The square root rises vertically at 0, so its slope is `inf`. Steps are flat: `floor` has slope 0,
 # and a loss made of `floor`, `round` or comparisons teaches nothing.
@@ -313,7 +318,7 @@ print(jax.grad(lambda x: jnp.sqrt(x**2))(0.0))
 print(jax.grad(jnp.linalg.norm)(jnp.zeros(2)))
 
 # %% [markdown]
-# ## The where that does not protect
+# ## A function with two sides
 #
 # This function is the square root on the right and 0 on the left. Its values are right everywhere.
 
@@ -367,8 +372,10 @@ print(safe_root(4.0), jax.grad(safe_root)(4.0))
 # 1. Open `exercises/01_grad/third_derivative.py`, write a function that takes `f` and returns its
 #    third derivative, and let `tinyjax check 01_grad/third_derivative` tell you whether it is right.
 # 2. `log(1 + exp(x))` has the slope 1 for large `x`. What does `grad` say at 100? Find out why (in
-#    tinyjax, ask `explain_nan`), then try `jnp.logaddexp(0.0, x)`.
-# 3. Find the lowest point of `x**4 - x**2 + x` with `newton_step` and `jax.grad`.
+#    tinyjax, ask `explain_nan`; with the change that it proposes the `nan` is gone, but is the slope
+#    right?). Then try `jnp.logaddexp(0.0, x)`.
+# 3. Find the lowest point of `x**4 - x**2 + x` with `newton_step` and `jax.grad`, from -1.0. Where do
+#    the steps go from 0.0?
 
 # %%
 # Your space.

@@ -50,20 +50,9 @@ print("weights first:", weights)
 # On eight devices nobody knows who is first, unless they all wait in a queue for one generator. And
 # you know from [chapter 03](03_purity.ipynb) what transformations do to hidden states: `jit` keeps
 # one draw for ever, and `vmap` gives one draw to all rows.
-
-# %%
-def noisy(x):
-    return x + np.random.normal()
-
-
-np.random.seed(0)
-compiled = jax.jit(noisy)
-print("jit: ", compiled(0.0), compiled(0.0), compiled(0.0))
-print("vmap:", jax.vmap(noisy)(jnp.zeros(3)))
-
-# %% [markdown]
-# No error, no warning, and no noise to speak of. A state could go in and out as a value, one draw
-# after the other. JAX found something better, which needs no order.
+#
+# A state could go in and out as a value, as it did there, one draw after the other. JAX found
+# something better, which needs no order.
 #
 # ## A key is a value
 #
@@ -76,8 +65,9 @@ print(jax.random.uniform(key, (3,)))
 key
 
 # %% [markdown]
-# A key is an array of a type of its own, `key<fry>`. What it holds are two words of 32 bits, here
-# the seed and a zero. ("fry" is short for Threefry, the generator. You will write it below.)
+# A key is an array of a type of its own, `key<fry>`. What it holds are two **words**, numbers of 32
+# bits: a zero and the seed, which is zero, too. ("fry" is short for Threefry, the generator. You will
+# write it below.)
 #
 # **Predict.** Draw from one key twice, with the same shape. Are the numbers the same?
 
@@ -207,7 +197,8 @@ viz.key_tree(wide, jax.random.key(0), 4)
 # The chain is as deep as it is long, and its last key is left over. The wide tree has one level:
 # all keys are made at once, and can be on many devices.
 #
-# A compiled program shows the difference. Count the splits in it.
+# A compiled program shows the difference. Count the splits in it. (`static_argnums=1` says that `n` is
+# a plain number, which the loop can count with.)
 
 # %%
 for function in (chain, wide):
@@ -400,7 +391,7 @@ print(dropped)
 # its picture.
 
 # %% tags=["solution"] alt="A grid of 12 rows and 32 columns in two colours, without any pattern: each row has its zeros in other places."
-keys = jax.random.split(jax.random.key(10), len(batch))
+keys = jax.random.split(jax.random.key(17), len(batch))
 dropped = jax.vmap(dropout)(keys, batch)
 draw_batch(dropped)
 
@@ -408,6 +399,9 @@ draw_batch(dropped)
 # (Without `vmap`, `dropout(key, batch)` would do as well: one draw for all 12 times 32 elements.)
 #
 # ## Inside: a hash, and a counter
+#
+# From here on you look inside. (If you want to use keys and no more, go on at "key and PRNGKey", near
+# the end, which needs nothing of this.)
 #
 # How can number `i` be computed without the numbers before it? There is no sequence. There is a
 # function that scrambles: it takes a key and a **counter**, mixes them thoroughly, and what comes

@@ -6,7 +6,7 @@
 # which count, and structure, which only has to fit. You train a small network with it, and teach JAX a
 # class of your own.
 #
-# You need: chapters 01, 02 and 04. Time: about 40 minutes.
+# You need: chapters 00, 01, 02 and 04. Time: about 40 minutes.
 
 # %%
 import dataclasses
@@ -139,8 +139,9 @@ print(leaves)
 print(jax.tree.unflatten(structure, ["one", "two", "three"]))
 
 # %% [markdown]
-# Transformations work on the flat list. The jaxpr of `loss`, which takes a dict and two arrays, has no
-# dict in it. Its four inputs are the leaves: first `b`, then `w`, then `x` and `y`.
+# Transformations work on the flat list. You see it in the program that `jax.make_jaxpr` shows (as in
+# chapter 00; it is called a **jaxpr**). `loss` takes a dict and two arrays, and its jaxpr has no dict in
+# it. The four inputs are the leaves: first `b`, then `w`, then `x` and `y`.
 
 # %%
 print(jax.make_jaxpr(loss)(theta, x, y))
@@ -523,8 +524,11 @@ print(unravel(10 * vector))
 print(jax.tree.map(float, jax.hessian(loss)(theta, x, y)))
 
 # %% [markdown]
-# That is correct, and hard to compute with. As a function of the vector, it is a matrix. With it you
-# make one step of Newton's method, which for a square loss ends at the solution.
+# That is correct, and hard to compute with. As a function of the vector, it is a matrix.
+#
+# With it you make a step of Newton's method. In chapter 01 you divided the slope by the second
+# derivative. Here `solve` does that, with the matrix. For the square loss of a line, one step ends at
+# the solution.
 
 # %%
 vector, unravel = ravel_pytree({"w": jnp.array(1.0), "b": jnp.array(1.0)})

@@ -6,7 +6,7 @@
 # mapped, to nest maps, to get a gradient for each example, and what becomes of branches, loops and
 # random numbers. You also read the rules by which it works.
 #
-# You need: chapters 01, 04 and 05. Time: about 45 minutes.
+# You need: chapters 01 and 03 to 05. Time: about 45 minutes.
 
 # %%
 import inspect
@@ -60,34 +60,20 @@ from tinyjax import viz
 viz.vmap_axes(layer, (None, 0), w, xs)
 
 # %% [markdown]
-# **Predict.** We put a `print` into the function. How many lines does it print for five rows?
+# `vmap` is no loop over rows: it calls the function once, with a tracer (chapter 03). A `print` shows
+# it.
 
 # %%
 def noisy_sum(x):
-    print("called with a vector of shape", x.shape)
+    print("called with", x)
     return jnp.sum(x)
 
 
-predict("06/how-many-prints", ...)  # 0, 1 or 5
-
-# %% tags=["reveal"]
 print(jax.vmap(noisy_sum)(xs))
 
 # %% [markdown]
-# One. `vmap` is no loop over rows: the function is called once. What it gets has the shape of one row.
-# But it stands for all of them.
-
-# %%
-def show(x):
-    print(x)
-    return x
-
-
-y = jax.vmap(show)(xs)
-
-# %% [markdown]
-# This thing is a **tracer**. It looks like `float32[3]` from outside, and inside it has the whole
-# batch, `float32[5,3]`. What you do to it is done to the batch. (Chapter 07 is about tracers.)
+# The tracer looks like `float32[3]` from outside, one row, and inside it has the whole batch,
+# `float32[5,3]`. What you do to it is done to the batch. (Chapter 07 is about tracers.)
 #
 # ## Which axes
 #
@@ -107,7 +93,7 @@ print("a row and 10:", jax.vmap(jnp.add, in_axes=(0, None))(xs[0], 10))
 # `out_axes` says where the mapped axis goes in the result. It is 0 unless you say something else.
 #
 # **Predict.** `xs` has the shape (5, 3). `ends` takes a vector and returns two numbers. What is the
-# shape of the result?
+# shape of `jax.vmap(ends, in_axes=1, out_axes=1)(xs)`?
 
 # %%
 def ends(v):
@@ -140,7 +126,8 @@ jax.vmap(jnp.dot)(xs, jnp.ones((4, 3)))
 # An argument can be a pytree (chapter 05). A single axis then counts for all its leaves. A tree of
 # axes, in the same packing, gives each leaf its own.
 #
-# **Predict.** In each call, what are the shapes of `data["x"]` and `data["scale"]`?
+# **Predict.** We call `jax.vmap(shapes, in_axes=({"x": 0, "scale": None},))(data)`. Inside of `shapes`,
+# what are the shapes of `data["x"]` and `data["scale"]`?
 
 # %%
 data = {"x": xs, "scale": jnp.ones(5)}
@@ -272,7 +259,8 @@ plt.show()
 #
 # ## How it works: batching rules
 #
-# What does `vmap` do to a program? Compare the jaxprs.
+# What does `vmap` do to a program? Compare the jaxprs (chapter 05) of `layer` before and after. In them,
+# `dot_general` is the product.
 
 # %%
 print(jax.make_jaxpr(layer)(w, xs[0]))
@@ -293,7 +281,8 @@ print(inspect.getsource(type(lax.reduce_sum_p).batch))
 
 # %% [markdown]
 # - `vals` are the operands with their batch axis, and `dims` says which axis that is. There is one
-#   operand, so `d = dims[0]`.
+#   operand, so `d = dims[0]`. (`axis` is the length and the name of the mapped axis, which this rule
+#   does not need.)
 # - You asked for a sum over some axes of one example. In the batch, those from `d` on have moved one
 #   place to the right: `a + (a >= d)`.
 # - `self.bind` computes the sum over these axes.
