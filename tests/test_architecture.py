@@ -20,6 +20,7 @@ LAYERS = [
     [  # imports, warnings, places, words
         *("lazy", "quiet", "source", "errors", "messages", "user_code", "rewrites", "dependence"),
         *("numpy_names", "shape_messages", "logic_messages", "index_warnings", "wording"),
+        *("format_messages", "index_messages"),
     ],
     [  # L0: knows nothing of arrays being traced
         *("config", "dtypes", "lattice", "util"),

@@ -174,7 +174,7 @@ EXPRESSIONS = {
     "0 < x < 1": ((0.5,), "(0 < x) & (x < 1)", True),
     "not x > 0": ((0.5,), "~(x > 0)", False),
     "not x": ((0.5,), "jnp.logical_not(x)", False),
-    "x and 2.0": ((0.5,), "jnp.logical_and(x, 2.0)", True),
+    "x and 2.0": ((0.5,), "jnp.where(x != 0, 2.0, x)", 2.0),
     "x if x > 0 else -x": ((-0.5,), "jnp.where(x > 0, x, -x)", 0.5),
     "max(x, 2.0)": ((0.5,), "jnp.maximum(x, 2.0)", 2.0),
     "min(x)": ((V,), "jnp.min(x)", 1.0),
@@ -213,7 +213,7 @@ def test_text_is_printed_when_the_function_runs(capfd):
     """f"{x:.2f}" becomes jax.debug.print."""
     error = error_of(jax.jit(define("f = lambda x: print(f'{{x}} is {x:.2f}')")), 0.5)
     assert isinstance(error, TypeError)
-    assert proposal(error) == "jax.debug.print('{{x}} is {:.2f}', x)"
+    assert proposal(error) == "jax.debug.print('{{x}} is {x:.2f}', x=x)"
     jax.jit(define(f"f = lambda x: {proposal(error)}"))(0.5)
     jax.effects_barrier()
     assert capfd.readouterr().out == "{x} is 0.50\n"

@@ -160,7 +160,7 @@ class Tracer(Value):
         return self._concrete(messages.concrete_scalar, "tolist").tolist()
 
     def __hash__(self):
-        raise TypeError(f"unhashable type: '{type(self).__name__}': its value is not known yet")
+        raise messages.unhashable(self)
 
     def block_until_ready(self):
         """Nothing to wait for while tracing."""

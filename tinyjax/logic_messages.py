@@ -62,7 +62,7 @@ def _logic_advice(tracer, found):
         if any(isinstance(s, (ast.Break, ast.Continue)) for s in owner.body):
             words = f"{found.lax}.while_loop(lambda s: ~({_pure(logic, node)}), body, s)"
     elif isinstance(owner, ast.IfExp):
-        new = logic.visit(owner)
+        new = rewrites.value_of(logic, owner)
         words = f"{found.jnp}.where({_pure(logic, node)}, a, b)"
     elif isinstance(owner, ast.While):
         new = rewrites.while_statement(logic, owner)
@@ -87,7 +87,9 @@ def _checked(found, test):
 
 
 def _pure(logic, node):
-    return show(logic.visit(rewrites.copied(node)))
+    """The condition for arrays; a word where nobody knows."""
+    test = rewrites.test_of(logic, node)
+    return show(test) if test is not None else "cond"
 
 
 def _whole_test(found):
@@ -103,10 +105,5 @@ def _whole_test(found):
 
 def _replaced_call(logic, node):
     """What to write for bool(x), max(x, y), a and b."""
-    if isinstance(node, ast.Call):
-        word = getattr(node.func, "id", "")
-        if word == "bool" and len(node.args) == 1:
-            return ast.Compare(node.args[0], [ast.NotEq()], [ast.Constant(0)])
-    before = show(node)
-    new = logic.visit(rewrites.copied(node))
-    return new if show(new) != before else None
+    new = rewrites.value_of(logic, node)
+    return new if new is not None and show(new) != show(node) else None

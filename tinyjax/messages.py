@@ -10,17 +10,25 @@ from tinyjax import rewrites
 from tinyjax.dependence import origin
 from tinyjax.errors import (
     ConcretizationTypeError,
-    NonConcreteBooleanIndexError,
     TracerArrayConversionError,
-    TracerIntegerConversionError,
     UnexpectedTracerError,
 )
+from tinyjax.format_messages import cannot_format, format_advice
+from tinyjax.index_messages import concrete_index, concrete_mask, concrete_slice, unhashable
 from tinyjax.logic_messages import concrete_bool
 from tinyjax.numpy_names import equivalent
 from tinyjax.user_code import careful, place, show
 from tinyjax.wording import at_line, instead, make_static, named, whole_text
 
-__all__ = ["concrete_bool", "origin"]  # what core needs of other files
+__all__ = [  # what core needs of other files
+    "cannot_format",
+    "concrete_bool",
+    "concrete_index",
+    "concrete_mask",
+    "concrete_slice",
+    "origin",
+    "unhashable",
+]
 
 # ---- numbers -------------------------------------------------------------------------------------
 
@@ -43,6 +51,8 @@ def concrete_scalar(tracer, kind):
     advice = instead(new) if new else general
     if found and _wants_integer(found):
         advice = make_static(tracer, "Make it static: ") or advice
+    elif not new:
+        advice = format_advice(found) or (found and _numpy_update(found)) or advice
     first = (
         "Abstract tracer value encountered where concrete value is expected: traced array with "
         f"shape {tracer.aval.str_short()}\nThe problem arose with the `{kind}` function."
@@ -63,29 +73,6 @@ def _array_number(found, node, kind):
     return show(node), None
 
 
-@careful
-def cannot_format(tracer):
-    """The error of f"{tracer:.2f}"."""
-    found = place()
-    text = found.inside(ast.JoinedStr) if found else None
-    new = None
-    if text is not None:
-        pattern = "".join(map(_pattern, text.values))
-        values = [v.value for v in text.values if isinstance(v, ast.FormattedValue)]
-        new = show(rewrites.call(f"{found.jax}.debug.print", ast.Constant(pattern), *values))
-    advice = instead(new) if new else ['Write jax.debug.print("{}", x): it prints when f runs.']
-    first = f"unsupported format string passed to {type(tracer).__name__}.__format__"
-    return TypeError(whole_text(first, tracer, None, advice, found))
-
-
-def _pattern(part):
-    """A part of an f-string as str.format wants it."""
-    if isinstance(part, ast.Constant):
-        return part.value.replace("{", "{{").replace("}", "}}")
-    spec = "".join(map(_pattern, part.format_spec.values)) if part.format_spec else ""
-    return "{:" + spec + "}" if spec else "{}"
-
-
 # ---- integers ------------------------------------------------------------------------------------
 
 SHAPES = {"zeros", "ones", "full", "empty", "arange", "eye", "reshape", "linspace", "tri", "range"}
@@ -102,49 +89,6 @@ def _wants_integer(found):
         if isinstance(node, (ast.stmt, ast.Lambda)):
             return False
     return False
-
-
-@careful
-def concrete_index(tracer):
-    """The error of `range(tracer)`, `[1, 2, 3][tracer]`, `jnp.zeros(tracer)`."""
-    found = place()
-    what, advice = _index_advice(tracer, found) if found else (None, _general_index(tracer))
-    return TracerIntegerConversionError(
-        whole_text(
-            "The __index__() method was called on traced array with shape "
-            f"{tracer.aval.str_short()}.",
-            tracer,
-            what,
-            advice,
-            found,
-        )
-    )
-
-
-def _general_index(tracer):
-    return make_static(tracer, "A size must be known: make it static with ") or [
-        "Turn a list that is indexed into jnp.array(list); use lax.fori_loop for a loop; sizes "
-        "must be known: give them as static arguments, jit(f, static_argnames=...)."
-    ]
-
-
-def _index_advice(tracer, found):
-    node = found.node
-    if isinstance(node, ast.Subscript):
-        array = rewrites.call(f"{found.jnp}.array", node.value)
-        return show(node.slice), instead(show(ast.Subscript(array, node.slice, ast.Load())))
-    inner = node
-    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "range":
-        inner = node.args[-1] if len(node.args) < 3 else node.args[1]
-        loop = found.parents[0] if found.parents else None
-        advice = make_static(tracer, "Make it static: ")
-        if isinstance(loop, ast.For):
-            logic = rewrites.Logic(found.jnp, found.lax, True, found.scope)
-            text = rewrites.fits(rewrites.for_statement(logic, loop))
-            known = f"    {text}" if text else f"    {found.lax}.fori_loop(0, {show(inner)}, f, x)"
-            advice = [*advice, "Or write:" if advice else "Write instead:", known]
-        return show(inner), advice or _general_index(tracer)
-    return named(found, tracer) or show(inner), _general_index(tracer)
 
 
 @careful
@@ -231,52 +175,6 @@ def _update(statement, convert=None):
     at = ast.Subscript(ast.Attribute(array, "at", ast.Load()), target.slice, ast.Load())
     new = ast.Call(ast.Attribute(at, method, ast.Load()), [statement.value], [])
     return show(ast.Assign([owner], new))
-
-
-@careful
-def concrete_mask(tracer):
-    """The error of x[mask], whose size depends on the mask's values."""
-    found = place()
-    advice = [
-        "Write jnp.where(mask, x, 0) to keep the size, x.sum(where=mask) to reduce, or "
-        "jnp.nonzero(mask, size=n) for a fixed number of indices."
-    ]
-    what = None
-    node = found and found.inside(ast.Subscript)
-    if node is not None and isinstance(node.value, (ast.Name, ast.Attribute)):
-        what = show(node.slice)
-        kept = rewrites.call(f"{found.jnp}.where", node.slice, node.value, ast.Constant(0))
-        owner = found.parents[0] if found.parents and node is found.node else None
-        advice = instead(show(kept) + "  # keeps the size")
-        if getattr(owner, "attr", "") in ("sum", "mean", "prod", "std", "var"):
-            advice = instead(f"{show(node.value)}.{owner.attr}(where={what})")
-    return NonConcreteBooleanIndexError(
-        whole_text(
-            f"Array boolean indices must be concrete; got {tracer.aval.str_short()}.\n"
-            "The shape of x[mask] depends on the values of the mask.",
-            tracer,
-            what,
-            advice,
-            found,
-        )
-    )
-
-
-@careful
-def concrete_slice(entry, position):
-    """The error of x[:n], whose size depends on n."""
-    first = f"Slice entries must be static integers. Got {entry} at position {position}."
-    ends = [e for e in (entry.start, entry.stop, entry.step) if hasattr(e, "trace")]
-    advice = [
-        "Where a slice begins may be traced, its size must be known: "
-        "lax.dynamic_slice(x, start, size)."
-    ]
-    found = place()
-    if not ends:
-        return IndexError(f"{first}\n{advice[0]}")
-    what = named(found, ends[0]) if found else None
-    advice += make_static(ends[0], "Or make it static: ")
-    return IndexError(whole_text(first, ends[0], what, advice, found))
 
 
 # ---- in place ------------------------------------------------------------------------------------

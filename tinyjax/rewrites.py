@@ -6,10 +6,16 @@ None where the code is too long for one line. What it gives can be run.
 
 import ast
 import copy
+import functools
 
 from tinyjax.user_code import show
 
 ROOM = 90  # columns that a proposal may take
+PYTHONS = {"max", "min", "any", "all", "sorted", "bool", "int", "float", "abs", "range", "len"}
+
+
+class Unsure(Exception):
+    """Nobody knows code that certainly does the same: words are to be said instead."""
 
 
 def name(dotted):
@@ -23,6 +29,19 @@ def call(function, *args, **keywords):
     return ast.Call(name(function), list(args), pairs)
 
 
+def or_none(rewrite):
+    """Decorator: None where the rewriting is not certain."""
+
+    @functools.wraps(rewrite)
+    def maybe(*args):
+        try:
+            return rewrite(*args)
+        except Unsure:
+            return None
+
+    return maybe
+
+
 def fits(node):
     """The text of a proposal, or None if it is too long for a message."""
     text = show(node) if node is not None else ""
@@ -33,41 +52,66 @@ def fits(node):
 
 
 class Logic(ast.NodeTransformer):
-    """`and`, `or`, `not`, chains such as 0 < x < 1, `in` and choices, for arrays.
+    """`and`, `or`, `not`, chains such as 0 < x < 1, `in` and choices, for arrays. What cannot be
+    rewritten for certain raises Unsure.
 
     boolean: whether operands are known to be booleans, so that & | ~ will do.
-    scope: the names that have a value before a loop, if that is known.
+    scope: the names that have a value before a statement, if that is known.
     """
 
     def __init__(self, jnp, lax, boolean=True, scope=None):
         self.jnp, self.lax, self.boolean, self.scope = jnp, lax, boolean, scope
+        self.testing = False  # whether only the truth of the expression counts, as after `if`
 
     def is_boolean(self, node):
         """Whether an expression gives booleans."""
-        if isinstance(node, (ast.Compare, ast.BoolOp)):
+        if isinstance(node, ast.Compare):
             return True
+        if isinstance(node, ast.BoolOp):
+            return all(map(self.is_boolean, node.values))
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.Invert)):
             return True
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, bool)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("any", "all", "bool"):
+            return True
+        if isinstance(node, ast.Name) and node.id in (self.scope or ()):
+            value = self.scope[node.id]
+            return isinstance(value, bool) or str(getattr(value, "dtype", "")) == "bool"
         return self.boolean
 
+    def truth(self, node, testing=True):
+        """An expression of which only the truth counts; testing=False: its value does."""
+        before, self.testing = self.testing, testing
+        try:
+            return self.visit(copied(node))
+        finally:
+            self.testing = before
+
     def visit_BoolOp(self, node):
-        """a and b"""
-        booleans = all(map(self.is_boolean, node.values))
-        parts = [self.visit(v) for v in node.values]
+        """a and b: an operator for booleans; for numbers, Python gives one of them."""
+        if any(isinstance(v, ast.Constant) and not is_number(v.value) for v in node.values):
+            raise Unsure
         both = isinstance(node.op, ast.And)
-        out = parts[0]
-        for part in parts[1:]:
-            if booleans:
-                out = ast.BinOp(out, ast.BitAnd() if both else ast.BitOr(), part)
-            else:
-                out = call(f"{self.jnp}.logical_{'and' if both else 'or'}", out, part)
+        parts = [self.truth(v, self.testing) for v in node.values]
+        if all(map(self.is_boolean, node.values)):
+            operator = ast.BitAnd() if both else ast.BitOr()
+            return functools.reduce(lambda a, b: ast.BinOp(a, operator, b), parts)
+        if self.testing:
+            logical = f"{self.jnp}.logical_{'and' if both else 'or'}"
+            return functools.reduce(lambda a, b: call(logical, a, b), parts)
+        out = parts[-1]
+        for old, part in zip(node.values[-2::-1], parts[-2::-1]):
+            zero = ast.Compare(part, [ast.NotEq()], [ast.Constant(0)])
+            test = part if self.is_boolean(old) else zero
+            out = call(f"{self.jnp}.where", test, *((out, part) if both else (part, out)))
         return out
 
     def visit_UnaryOp(self, node):
         """not a"""
         if not isinstance(node.op, ast.Not):
             return self.generic_visit(node)
-        operand = self.visit(node.operand)
+        operand = self.truth(node.operand)
         if self.is_boolean(node.operand):
             return ast.UnaryOp(ast.Invert(), operand)
         return call(f"{self.jnp}.logical_not", operand)
@@ -79,7 +123,7 @@ class Logic(ast.NodeTransformer):
             pairs = zip(sides, node.ops, sides[1:])
             parts = [ast.Compare(a, [op], [b]) for a, op, b in pairs]
             return self.visit_BoolOp(ast.BoolOp(ast.And(), parts))
-        left, right = map(self.visit, sides)
+        left, right = [self.truth(side, False) for side in sides]
         if isinstance(node.ops[0], (ast.In, ast.NotIn)):
             if isinstance(right, (ast.List, ast.Tuple, ast.Set)):
                 values = call(f"{self.jnp}.array", ast.List(right.elts, ast.Load()))
@@ -95,28 +139,45 @@ class Logic(ast.NodeTransformer):
 
     def visit_Call(self, node):
         """max(a, b), any(x)"""
-        self.generic_visit(node)
         word = node.func.id if isinstance(node.func, ast.Name) else ""
-        if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+        if word in self.own():
+            word = ""
+        if word in ("any", "all") and hasattr((node.args or [None])[0], "elts"):
+            operator = ast.Or() if word == "any" else ast.And()
+            return self.truth(ast.BoolOp(operator, node.args[0].elts))
+        before, self.testing = self.testing, False
+        self.generic_visit(node)
+        self.testing = before
+        if word not in PYTHONS:
             return node
+        if not node.args or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+            raise Unsure
         if word in ("max", "min") and len(node.args) >= 2:
             out = node.args[0]
             for arg in node.args[1:]:
                 out = call(f"{self.jnp}.{word}imum", out, arg)
             return out
-        plain = len(node.args) == 1 and not isinstance(node.args[0], (ast.GeneratorExp, ast.List))
-        if word in ("max", "min", "any", "all") and plain:
+        array = not isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp, ast.List, ast.Tuple))
+        if word in ("max", "min", "any", "all") and array:
             return call(f"{self.jnp}.{word}", *node.args)
-        if word == "sorted" and plain:
+        if word == "sorted" and array:
             return call(f"{self.jnp}.sort", *node.args)
-        return node
+        if word == "bool":
+            return ast.Compare(node.args[0], [ast.NotEq()], [ast.Constant(0)])
+        if word in ("abs", "range", "len"):
+            return node
+        raise Unsure
+
+    def own(self):
+        """The names that the user has given a meaning of his own."""
+        return self.scope or ()
 
 
 def choose(logic, test, a, b):
     """jnp.where(test, a, b); lax.cond for several results."""
     if any(isinstance(v, ast.Constant) and not is_number(v.value) for v in (a, b)):
-        return None
-    test = logic.visit(test)
+        raise Unsure
+    test = logic.truth(test)
     if any(isinstance(v, (ast.Tuple, ast.List, ast.Dict)) for v in (a, b)):
         none = ast.arguments([], [], None, [], [], None, [])
         return call(f"{logic.lax}.cond", test, ast.Lambda(none, a), ast.Lambda(none, b))
@@ -126,6 +187,18 @@ def choose(logic, test, a, b):
 def is_number(value):
     """Whether a constant can be an element of an array."""
     return isinstance(value, (bool, int, float, complex))
+
+
+@or_none
+def test_of(logic, node):
+    """A condition for arrays, or None."""
+    return logic.truth(node)
+
+
+@or_none
+def value_of(logic, node):
+    """An expression for arrays, or None."""
+    return logic.truth(node, False)
 
 
 # ---- if ------------------------------------------------------------------------------------------
@@ -163,12 +236,12 @@ def branches(logic, node, rest):
     yes = result(logic, node.body, [])
     returns = yes is not None and yes[0] == "return"
     no = result(logic, node.orelse, rest if returns else [])
-    if yes and not no and not node.orelse and not returns:
+    if yes and not no and not node.orelse and not returns and yes[0] in (logic.scope or ()):
         no = yes[0], name(yes[0])  # without else the name keeps its value
     if not yes or not no or yes[0] != no[0]:
         return None
     value = choose(logic, node.test, yes[1], no[1])
-    return value and (yes[0], value)
+    return yes[0], value
 
 
 def following(node, parents):
@@ -180,6 +253,7 @@ def following(node, parents):
     return []
 
 
+@or_none
 def if_statement(logic, node, parents):
     """The one statement that does what an `if` does, or None."""
     found = branches(logic, node, following(node, parents))
@@ -246,21 +320,23 @@ def new_values(values, parts):
     return news[0] if len(news) == 1 else ast.Tuple(news, ast.Load())
 
 
+@or_none
 def while_statement(logic, node):
     """A `while` as one lax.while_loop, or None."""
     values = None if node.orelse else step(logic, node.body)
     if not values:
         return None
     label, parts, state = loop_state(values)
-    test = Replace(parts).visit(copied(logic.visit(node.test)))
+    test = Replace(parts).visit(logic.truth(node.test))
     body = new_values(values, parts)
     loop = call(f"{logic.lax}.while_loop", function([label], test), function([label], body), state)
     return ast.Assign([copied(state)], loop)
 
 
+@or_none
 def for_statement(logic, node):
     """`for i in range(n)` as one lax.fori_loop, or None."""
-    counter, bounds = node.target, node.iter.args
+    counter, bounds = node.target, node.iter.args  # with a step fori_loop cannot count
     values = None if node.orelse else step(logic, node.body)
     if not values or not isinstance(counter, ast.Name) or len(bounds) > 2:
         return None

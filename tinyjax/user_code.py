@@ -168,4 +168,8 @@ def _scope(source):
     frame = sys._getframe(1)
     while frame is not None and frame.f_code is not source.code:
         frame = frame.f_back
-    return {} if frame is None else {**frame.f_globals, **frame.f_locals}
+    if frame is None:
+        return {}
+    own = {*source.code.co_varnames, *source.code.co_cellvars}  # even before they have a value
+    around = {k: v for k, v in frame.f_globals.items() if k not in own}
+    return {**around, **frame.f_locals}

@@ -148,7 +148,7 @@ def scatter_update(x, index, y, op, *, indices_are_sorted=False, unique_indices=
         return masked_update(
             x, items, place, y, functools.partial(scatter_update, op=op, **options)
         )
-    plan = gather_plan(expand_masks(items, x.shape), x.shape, wrap_negative_indices)
+    plan = gather_plan(expand_masks(items, x.shape, y), x.shape, wrap_negative_indices)
     if not dtypes.safe_to_cast(y, x):
         warn(
             "scatter inputs have incompatible types: cannot safely cast value from "

@@ -25,15 +25,15 @@ from tinyjax.numpy.index_parsing import (
 # ---- index arrays -------------------------------------------------------------------------------
 
 
-def expand_masks(items, shape):
-    """Boolean masks as index arrays: the places where they are true."""
+def expand_masks(items, shape, update=None):
+    """Boolean masks as index arrays: the places where they are true. update: what is set there."""
     out = []
     for position, item in enumerate(items):
         if item.kind != MASK:
             out.append(item)
             continue
         if not is_concrete(item.value):
-            raise messages.concrete_mask(item.value)
+            raise messages.concrete_mask(item.value, shape, update)
         value = item.value.concrete() if isinstance(item.value, Tracer) else item.value
         mask = np.asarray(value)
         if mask.ndim == 0:
