@@ -69,7 +69,7 @@ def unused(f, *args):
 @pytest.mark.parametrize("make", [OURS.random.key, OURS.random.PRNGKey])
 def test_unused_rows_of_a_split(make):
     def one_of_two(k):
-        k, sub = OURS.random.split(k)
+        new, sub = OURS.random.split(k)
         return draw(OURS, sub)
 
     def last_of_four(k):
@@ -77,7 +77,7 @@ def test_unused_rows_of_a_split(make):
 
     (text,) = unused(one_of_two, make(0))
     assert "Of the 2 keys that jax.random.split made, number 0 (from 0) is never used" in text
-    assert "(one_of_two): k, sub = OURS.random.split(k)" in text
+    assert "(one_of_two): new, sub = OURS.random.split(k)" in text
     assert len(text.splitlines()) <= 8
     (text,) = unused(last_of_four, make(0))
     assert "Of the 4 keys that jax.random.split made, number 3 (from 0)" in text
@@ -105,7 +105,46 @@ def test_used_rows_of_a_split(make):
 
         return OURS.lax.scan(body, k, np.arange(3))[1]
 
+    def once(k):
+        k, sub = random.split(k)
+        return draw(OURS, sub)
+
+    def textbook(k):
+        out = []
+        for _ in range(3):
+            k, sub = random.split(k)
+            out.append(draw(OURS, sub))
+        return out
+
+    def rows_in_a_loop(k):
+        out = []
+        for _ in range(3):
+            rows = random.split(k)
+            k = rows[0]
+            out.append(draw(OURS, rows[1]))
+        return out
+
+    loops = once, textbook, rows_in_a_loop, OURS.jit(textbook)
+    loops += (OURS.grad(lambda x, k: sum(map(lambda y: y.sum(), textbook(k))) * x),)
+    for f in loops[:-1]:
+        assert unused(f, make(0)) == []
+    assert unused(loops[-1], 1.0, make(0)) == []
     for f in (on_purpose, returned, all_rows, carried):
         assert unused(f, make(0)) == []
     for name, args in SAMPLERS.items():  # what they split inside is nobody's business
         assert unused(lambda k, n=name, a=args: getattr(random, n)(k, *a), make(0)) == []
+
+
+def test_the_warning_stands_at_the_split():
+    """Not at the call that had the program traced."""
+
+    def swapped(k):
+        k, sub = OURS.random.split(k)
+        return draw(OURS, k)
+
+    with OURS.debug_key_reuse(True), pytest.warns(OURS.errors.KeyReuseWarning) as heard:
+        OURS.jit(swapped)(OURS.random.key(0))
+    (warning,) = heard
+    assert "number 1 (from 0) is never used" in str(warning.message)
+    start = swapped.__code__.co_firstlineno
+    assert (warning.filename, warning.lineno) == (__file__, start + 1)

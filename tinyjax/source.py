@@ -25,6 +25,7 @@ _INSTALLED = os.path.join(_PYTHON, "site-packages") + os.sep  # what a user inst
 GENERATED = ("<recording of ", "<reader of ", "<builder of ", "<driver of ", "<kernel ")
 new_tuple = tuple.__new__  # a third of the time that a NamedTuple's own constructor takes
 _is_user: dict[str, bool] = {}  # by the name of the file
+_registries: dict[str, dict] = {}  # file -> what Python notes of the warnings that were shown
 SHARED = object()
 _special: dict = {}  # name of a function that replays (shares) programs -> its code, phase (SHARED)
 
@@ -160,3 +161,11 @@ def warn(message, category=UserWarning):
     while frame.f_back is not None and not is_user_file(frame.f_code.co_filename):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def warn_at(source, message, category=UserWarning):
+    """A warning at a place that is known already."""
+    name = source.code.co_filename
+    warnings.warn_explicit(
+        message, category, name, source.line, registry=_registries.setdefault(name, {})
+    )

@@ -9,19 +9,25 @@ import numpy as np
 
 from tinyjax.core import Literal, inner_jaxprs
 from tinyjax.errors import KeyReuseWarning
-from tinyjax.source import warn
+from tinyjax.source import warn_at
 from tinyjax.transforms.key_flow import MOVERS
-from tinyjax.transforms.key_messages import called_name, unused_rows
+from tinyjax.transforms.key_messages import called_name, name_of_key, unused_rows
 
 
 def warn_of_unused(jaxpr):
     """Warn of the rows of split keys that nobody uses, in a program that was just traced."""
+    left = {}  # place of a split -> an equation made there, the rows that none of them uses
     for eqn in jaxpr.eqns:
         if eqn.primitive.name == "random_split" and not eqn.invars[0].aval.shape:
-            report(eqn, unused(jaxpr, eqn.outvars[0]))
+            rows = unused(jaxpr, eqn.outvars[0])
+            if eqn.source in left:  # a loop: the rows of its last step are often left over
+                rows = np.intersect1d(rows, left[eqn.source][1])
+            left[eqn.source] = eqn, rows
         if eqn.primitive.name != "jit":  # a jitted function has been looked at on its own
             for inner in inner_jaxprs(eqn.params):
                 warn_of_unused(inner)
+    for eqn, rows in left.values():
+        report(eqn, rows)
 
 
 def unused(jaxpr, keys):
@@ -48,14 +54,28 @@ def unused(jaxpr, keys):
 
 def report(eqn, rows):
     """Warn of these rows of a split, if the user called it: samplers split keys, too."""
-    if len(rows) and called_name(eqn.source) == "split" and not drops_on_purpose(eqn.source):
-        warn(unused_rows(rows, eqn.outvars[0].aval.size, eqn.source), KeyReuseWarning)
+    if not len(rows) or called_name(eqn.source) != "split":
+        return
+    expected = dropped(eqn.source)
+    rows = [row for row in rows if row not in expected]
+    if rows:
+        text = unused_rows(rows, eqn.outvars[0].aval.size, eqn.source)
+        warn_at(eqn.source, text, KeyReuseWarning)
 
 
-def drops_on_purpose(source):
-    """Whether the line calls one of the keys `_`."""
+def dropped(source):
+    """The numbers of the rows that may be left over: all, if one is called `_`; and the one that
+    takes the name of the old key, as in `key, sub = split(key)`: it is for what may follow."""
     try:
         tree = ast.parse(source.text)
     except SyntaxError:  # half of a statement
-        return False
-    return any(isinstance(n, ast.Name) and n.id == "_" for n in ast.walk(tree))
+        return ()
+    key = name_of_key(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], (ast.Tuple, ast.List)):
+            names = [getattr(e, "id", None) for e in node.targets[0].elts]
+            if "_" in names:
+                return range(len(names))
+            if key in names and isinstance(node.value, ast.Call):
+                return (names.index(key),)
+    return ()
