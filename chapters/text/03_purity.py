@@ -69,13 +69,15 @@ print(fast_square(4.0))
 
 # %% [markdown]
 # One line, and no 3.0 in it. `x` is a **tracer**: it stands for a number of which only the type and
-# the shape are known, here `float32[]`. (`~` says that the type is weak, as Python's numbers are.)
+# the shape are known, here `float32[]`: one number, as the empty brackets say. (`~` says that the type
+# is weak, as Python's numbers are.)
+#
 # With it `jit` calls your function once, and records what happens to the tracer: one
 # multiplication. This is called **tracing**. The record is compiled. From then on it is the record
 # that runs, and your Python code does not.
 #
-# So a print happens while tracing, and never again. Never? **Predict.** Now we call it with an
-# array of three numbers. Does it print?
+# So a print happens while tracing. **Predict.** Now we call the same `fast_square` with an array of
+# three numbers. Does it print?
 
 # %%
 predict("03/new-shape", ...)  # "yes" or "no"
@@ -102,8 +104,8 @@ print(squares(jnp.arange(5.0)))
 # %% [markdown]
 # Two: one for each call, not one for each element. The tracer stands for all five at once.
 #
-# And `grad`: one line for each call. Its tracer carries the value, and a **tangent**, with which
-# the derivative is computed.
+# And `grad`: one line for each call. Its tracer carries the value, here named `primal`, and a
+# **tangent**, with which the derivative is computed. (Chapter 08 is about tangents.)
 
 # %%
 print(jax.grad(square)(3.0))
@@ -257,7 +259,8 @@ print(stats)
 #
 # The fourth way is **input and output**: to print, to read or write a file, to ask the user. You
 # began with it. Now all four, in functions that are called three times: as written, and under each
-# transformation. The cell notes what comes of it.
+# transformation. The cell notes what comes of it. (It is long. Read the five functions at its top and
+# the table below it; what is between makes the table.)
 
 # %%
 def with_scale(x, stats):
@@ -559,15 +562,16 @@ print(jax.check_pure(rewritten, 1.0, 0).ok)
 jax.jit(noisy, check=True)(0.0)
 
 # %% [markdown]
-# JAX has no such check. There you read your functions with the four ways in mind; the rewrites are
-# the same.
+# JAX has no such check, except for the last kind: `with jax.checking_leaks():` raises an error when a
+# tracer leaks (in tinyjax as well). For the rest you read your functions with the four ways in mind; the
+# rewrites are the same.
 #
 # ## Build it yourself
 #
 # 1. Rewrite `noisy` with the generator from above: `noisy(state, x)` returns the next state and `x`
 #    plus a number. Compile it, and call it three times.
-# 2. A training loop keeps its losses: `losses.append(loss(theta))` stands in the function `update`
-#    of chapter 02, and `update` is compiled. What is in `losses` after 100 steps? Rewrite it so
+# 2. A training loop keeps its losses: `losses.append(loss(theta, x, y))` stands in the function
+#    `update` of chapter 02, and `update` is compiled. What is in `losses` after 100 steps? Rewrite it so
 #    that the loss is returned.
 # 3. Write a function that is impure in two ways, and guess how many lines it prints and what its
 #    counter says under `jax.jit(jax.vmap(f))`. Then try it.
