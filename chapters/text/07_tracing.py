@@ -72,7 +72,8 @@ print(jax.make_jaxpr(loss)(w, x, y))
 # %% [markdown]
 # `@` is `dot_general`, and the mean is a sum and a division by 2.0, the number of rows. That number
 # was taken from the shape of `x` while the program was made. For another number of rows this would be
-# another program.
+# another program. (Ignore `preferred_element_type` and `out_sharding`: they are about other number types
+# and several devices.)
 #
 # The same as a picture. Arrays flow along the lines, from the inputs at the top to the result.
 
@@ -153,7 +154,8 @@ print(jax.make_jaxpr(lambda x: 2.0 * x + x * x)(1.0))
 # function under `jit` shows when it is traced, not when it is called.
 #
 # **Predict.** `jit` traces a function when it meets a kind of arguments for the first time, and keeps
-# the program. How many lines does this print?
+# the program. Five calls of `double`: with 1.0, 2.0, 1, an array of two numbers, and another such array. How
+# many lines do they print?
 
 # %%
 @jax.jit
@@ -162,7 +164,7 @@ def double(x):
     return 2 * x
 
 
-predict("07/how-many-traces", ...)  # a number: double is about to be called five times
+predict("07/how-many-traces", ...)  # a number
 
 # %% tags=["reveal"]
 for argument in [1.0, 2.0, 1, jnp.array([1.0, 2.0]), jnp.array([5.0, 6.0])]:
@@ -617,7 +619,7 @@ print(inspect.getsource(lax.sin_p.partials[0]))
 # ## The story of a call
 #
 # With `jax.explain` you can watch transformations work. It shows each program that is made on the way.
-# (It is tinyjax's own. In JAX, `make_jaxpr` shows the last one.)
+# (It is tinyjax's own. In JAX, `make_jaxpr` shows what comes out of it, here number 6.)
 
 # %% tags=["tinyjax-only"]
 story = jax.explain(jax.jit(jax.grad(lambda x: f(x, 3.0))))(1.0)
@@ -665,4 +667,4 @@ print(story.only("forward", "linear", "backward"))
 # the equation of a jitted function as `xla_call[...]` or `pjit[...]`. What used to be
 # `jax.core.Literal`, `jax.core.Primitive` and so on is now in `jax.extend.core`.
 #
-# **Next:** chapter 08 lets tracers carry derivatives.
+# **Next:** [chapter 08](08_jvp.ipynb) lets tracers carry derivatives.

@@ -165,7 +165,7 @@ print(jax.make_jaxpr(lambda x, t: jax.jvp(f, (x,), (t,)))(2.0, 1.0))
 
 # %% [markdown]
 # `b` is the tangent of `x`. `e` is the tangent of the sine. The last three equations are the
-# product rule. (`add_any` is how sums of tangents are called.)
+# product rule. (`add_any` is the sum of tangents.)
 #
 # With two arguments there are two tangents. The picture shows how they go through a program, with the
 # real numbers: on the left the values, on the right the tangents, both from top to bottom. Here `x`
@@ -228,6 +228,7 @@ plt.figure(figsize=(5, 3.2))
 plt.plot(np.degrees(angles), slopes)
 plt.axvline(np.degrees(np.arctan2(gradient[1], gradient[0])), color="k", linestyle="--", linewidth=1)
 plt.axhline(np.linalg.norm(gradient), color="k", linestyle=":", linewidth=1)
+plt.xticks(range(0, 361, 90))
 plt.xlabel("direction (degrees)")
 plt.ylabel("slope")
 plt.show()
@@ -512,10 +513,10 @@ jax.grad(grow)(3.0)
 # %% [markdown]
 # 243 is 3 to the power of 5, and 405 is 5 times 3 to the power of 4.
 #
-# ## linearize: run once, push often
+# ## linearize
 #
-# If you push several tangents from the same point, the values are the same each time.
-# `jax.linearize(f, x)` computes them once. It returns the value, and a function that pushes.
+# Often several tangents are to be pushed from the same point. `jax.linearize(f, x)` returns the value, and
+# a function `push` for as many tangents as you like.
 #
 # **Predict.** `noisy` prints a line whenever it runs. How many lines does the next cell print?
 
@@ -533,7 +534,7 @@ for t in [1.0, 2.0, 3.0]:
     print(f"{push(t):.4f}")
 
 # %% [markdown]
-# One. What `push` does is a program, recorded while `noisy` ran. Here it is.
+# One: what depends on `x` alone is the same for each push, and is computed once. What `push` does is a program, recorded while `noisy` ran. Here it is.
 
 # %%
 print(jax.make_jaxpr(push)(1.0))
@@ -583,8 +584,9 @@ print(product.shape, f"{float(product[0]):.1f}")
 #    Find the derivative with respect to `b` in one push.
 # 3. `jvp(f, (2.0,), (1,))` raises an error. Read it. Why must a tangent be a floating-point number?
 # 4. Newton's method: solve `f(x) = 0` by `x - f(x) / f'(x)`. Take value and derivative from one `jvp`.
-# 5. Write `hvp` in the other order: `jax.grad` of the function `lambda x: jax.jvp(f, (x,), (v,))[1]`. Is
-#    it the same? Compare the lengths of the two jaxprs.
+# 5. Write `hvp` in the other order: `jax.grad` of the function `lambda x: jax.jvp(f, (x,), (v,))[1]`. Then
+#    with `grad` alone: how much of the gradient goes in the direction `v` is `jnp.vdot(jax.grad(f)(x), v)`,
+#    one number. Are the results the same? Compare the lengths of the three jaxprs.
 
 # %%
 # Your space.
@@ -604,4 +606,4 @@ print(product.shape, f"{float(product[0]):.1f}")
 # `Traced<ConcreteArray(2.0)>with<JVPTrace(level=2/0)>`. Since version 0.4.36 JAX has no levels: it asks
 # the trace in charge, as above.
 #
-# **Next:** chapter 09 runs the linear program backwards.
+# **Next:** [chapter 09](09_vjp.ipynb) runs the linear program backwards.

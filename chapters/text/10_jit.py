@@ -9,7 +9,6 @@
 # ([chapter 03](03_purity.ipynb)). Time: about 45 minutes.
 
 # %%
-import functools
 import inspect
 import time
 
@@ -275,13 +274,15 @@ print(fast_average(days, width=3))
 print(fast_average(days, width=2))
 
 # %% [markdown]
-# As a decorator this needs the help of `functools.partial`, since `jit` wants the function first.
+# As a decorator it is written `@jax.jit(static_argnames=...)`. (Most posts write
+# `@functools.partial(jax.jit, static_argnames=...)`, which does the same: earlier versions of `jit`
+# wanted the function first.)
 #
 # **Predict.** Four calls: `power(2.0, 3)`, `power(4.0, 3)`, `power(2.0, 5)` and `power(2.0, 3)` again. How
 # many lines say `tracing`?
 
 # %%
-@functools.partial(jax.jit, static_argnames="n")
+@jax.jit(static_argnames="n")
 def power(x, n):
     print("tracing for n =", n)
     return x**n

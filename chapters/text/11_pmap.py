@@ -33,7 +33,7 @@ print(jax.devices()[:2])
 
 # %% [markdown]
 # On tinyjax there are eight of them, on any machine. Introductions to JAX often show a board with eight
-# TPU cores, so their examples work here. JAX counts your GPUs. Without GPUs it has
+# TPU cores, so their examples work here. JAX counts your GPUs or TPUs. Without them it has
 # one device, the CPU, unless you write `jax.config.update("jax_num_cpu_devices", 8)` before anything else.
 #
 # ## One element for each device
@@ -91,7 +91,8 @@ print(jax.vmap(distance)(points))
 print(jax.pmap(distance)(points))
 
 # %% [markdown]
-# Look at the programs. `vmap` pushes the axis into each primitive: the arrays get larger.
+# Look at the programs. `vmap` pushes the axis into each primitive: the arrays get larger, and the sum, over
+# axis 0 of a point, is now over axis 1. (`np.int64(1)` is a 1. JAX prints it so.)
 
 # %%
 print(jax.make_jaxpr(jax.vmap(distance))(points))
@@ -352,8 +353,7 @@ parallel_update = jax.pmap(update, axis_name="devices", in_axes=(0, 0, 0))
 
 # %% [markdown]
 # `theta` is dealt out as well: each device has a copy of its own, which stays there from step to step. To
-# begin with, make eight copies. (Older posts call `jax.device_put_replicated(theta, jax.devices())`, which
-# JAX no longer has.)
+# begin with, make eight copies.
 #
 # **Predict.** After 50 steps we compare with 50 steps on one device, with all the points. What do we find?
 #
@@ -546,7 +546,7 @@ plt.show()
 # new programs.
 #
 # **`jit` with sharded arguments.** You say how the arrays lie, and write the function as if there was one
-# device. The compiler decides who computes what, and puts in the exchanges. The axes of a **mesh** of devices have
+# device. JAX works out who computes what, and its compiler puts in the exchanges. The axes of a **mesh** of devices have
 # names, and a `PartitionSpec` says which axis of the array is cut along which of them.
 
 # %%

@@ -3,7 +3,7 @@
 #
 # `jit`, `grad`, `vmap` and `pmap` take a function and return a function, so each can be applied to what
 # another one made. In this chapter you learn to read such compositions, to see in which order they may
-# stand, and why a formula that many posts print does not run. Then you build things that would be hard
+# stand, and to judge a formula that many posts print. Then you build things that would be hard
 # without them: a gradient for each example, an ensemble trained in one call, the derivative of a whole
 # training.
 #
@@ -571,4 +571,4 @@ plt.show()
 # in whatever order *fits*. They also build ensembles with lists of models in a loop; one `vmap` over
 # keys replaces it.
 #
-# **Next:** chapter 13 trains a real model, with all of this.
+# **Next:** [chapter 13](13_training.ipynb) trains a real model, with all of this.
