@@ -1,10 +1,13 @@
 """Code that errors propose does what was meant; where that is not certain there are only words."""
 
+import re
+
 import numpy as np
 import pytest
 
 import tinyjax as jax
 from tests.test_messages import define, error_of, proposal
+from tinyjax.config import FlagScope
 
 V = np.array([3.0, 1.0, 2.0], np.float32)
 
@@ -157,3 +160,73 @@ def test_loops_with_a_start():
     new = message[message.index("Or write:") + 1].strip()
     assert new == "s = lax.fori_loop(2, n, lambda i, s: s + i, s)"
     assert jax.jit(define(text.format(new)))(5) == 2 + 3 + 4
+
+
+# ---- NumPy and lists -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("statement", ["a[0] = x", "a[0] += x"])
+def test_numpy_arrays_cannot_be_filled(statement):
+    """One error, NumPy's, whose text says what to write; and that runs."""
+    text = "def f(x):\n    a = np.zeros(3)\n    {}\n    return a\n"
+    with FlagScope("traceback", "filtered"):
+        error = error_of(jax.jit(define(text.format(statement))), 2.0)
+    assert isinstance(error, ValueError)
+    assert error.__cause__ is None and error.__suppress_context__
+    message = str(error)
+    assert message.startswith("setting an array element with a sequence.")
+    assert "argument x of f" in message
+    (new,) = re.findall("NumPy arrays cannot hold traced values. Write (.*)", message)
+    got = jax.jit(define(text.format(new)))(2.0)
+    np.testing.assert_array_equal(got, [2, 0, 0])
+    assert len(message.splitlines()) <= 8
+
+
+def test_lists_are_repeated_a_known_number_of_times():
+    """[0.0] * n."""
+    f = define("def f(n):\n    return jnp.array([0.0] * n)\n")
+    message = str(error_of(jax.jit(f), 3))
+    assert "unsupported operand type(s) for *: 'list' and 'JitTracer'." in message
+    assert 'make the number static: jit(f, static_argnames="n")' in message
+    assert jax.jit(f, static_argnames="n")(3).shape == (3,)
+    assert "Write int(n)" in str(error_of(f, jax.numpy.int32(3)))
+    message = str(error_of(jax.jit(define("f = lambda x: [0.0] * x")), V))
+    assert "Make the list an array first, with jnp.array." in message
+
+
+# ---- names and places ----------------------------------------------------------------------------
+
+
+def test_tracers_have_the_names_that_users_see():
+    """Python's own messages, too: no class has a second name."""
+    g = define("f = lambda x: x + 'a'")
+    for how, name in [(jax.jit, "JitTracer"), (jax.grad, "GradTracer")]:
+        assert f"for +: '{name}' and 'str'" in str(error_of(how(g), 1.0))
+    assert "'VmapTracer' and 'str'" in str(error_of(jax.vmap(g), V))
+    kinds = []
+    jax.jit(lambda x: kinds.append((type(x), repr(x))))(1.0)
+    jax.grad(lambda x: kinds.append((type(x), repr(x))) or x)(1.0)
+    jax.vmap(lambda x: kinds.append((type(x), repr(x))) or x)(V)
+    for kind, text in kinds:
+        assert text.startswith(kind.__name__ + "(")
+        assert kind.__name__ in repr(kind)
+    for text in ("f'{x:.2f}'", "{0: 1}[x]"):
+        assert "JitTracer" in str(error_of(jax.jit(define(f"f = lambda x: {text}")), 1))
+
+
+def test_sizes_are_told_once():
+    """jnp.zeros(n) says where and what in one error."""
+    error = error_of(jax.jit(define("def f(n):\n    return jnp.zeros(n)\n")), 3)
+    assert isinstance(error, TypeError)
+    assert error.__cause__ is None and error.__suppress_context__
+    assert str(error).count("The error occurred at") == 1
+
+
+def test_the_line_is_kept_where_the_marks_have_no_room():
+    """A head with a colon is followed by the line."""
+    lines = str(error_of(define("f = lambda a: jnp.dot(a, a)"), np.ones((2, 3)))).splitlines()
+    head = next(i for i, line in enumerate(lines) if line.startswith("The error occurred at"))
+    assert lines[head].endswith(":")
+    assert lines[head + 1] == "    f = lambda a: jnp.dot(a, a)"
+    assert lines[-1] == "Write a @ a.T if that is meant."
+    assert len(lines) <= 8

@@ -97,6 +97,18 @@ def test_dtypes(said):
     last(said, "-> bool[3]")
 
 
+def test_the_type_that_suits_all_calls(said):
+    """Not that of the nearest earlier call alone, which might lose something."""
+    f = tinyjax.jit(lambda x: x)
+    f(1.0), f(1)
+    last(said, "jnp.asarray(x, jnp.float32)")
+    f(1j)
+    last(said, "-> complex64[] weak", "jnp.asarray(x, jnp.complex64)")
+    g = tinyjax.jit(lambda x: x)
+    g(jnp.ones(3)), g(jnp.ones(3, jnp.bfloat16)), g(jnp.ones(3, int))
+    last(said, "bfloat16[3] -> int32[3]", "jnp.asarray(x, jnp.float32)")
+
+
 def test_keys(said):
     step = tinyjax.jit(lambda k: tinyjax.random.bits(k))
     step(tinyjax.random.key(1)), step(tinyjax.random.PRNGKey(1))
@@ -145,10 +157,29 @@ def test_pytrees_are_told_by_paths(said):
     last(said, "params['b']: list -> tuple", "one structure")
 
 
+def test_none_has_a_place(said):
+    """A key whose value is None is not the same as no key."""
+    f = tinyjax.jit(lambda p: p["w"])
+    one = jnp.ones(3)
+    f({"w": one}), f({"w": one, "n": one}), f({"w": one, "b": None})
+    text = last(said, "Entry 1", "  p['b']: absent -> None")
+    assert "p['n']" not in text
+    f({"w": one, "b": one})
+    last(said, "p['b']: None -> float32[3]")
+    table = str(f.cache_info())
+    assert "(p['w']: float32[3])" in table
+    assert "(p['w']: float32[3], p['b']: None)" in table
+    g = tinyjax.jit(lambda x, y=None, *more, k=None: x)
+    g(one), g(one, None)
+    last(said, "absent -> None")
+    g(one, one, None, k=None)
+    last(said, "k: absent -> None")
+
+
 def test_none_is_absent(said):
     f = tinyjax.jit(lambda x, mask: x)
     f(1.0, 2.0), f(1.0, None)
-    last(said, "mask: float32[] weak -> absent", "an array instead of None")
+    last(said, "mask: float32[] weak -> None", "an array instead of None")
 
 
 def test_classes_of_one_shape(said):

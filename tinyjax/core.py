@@ -425,6 +425,9 @@ class StageTracer(Tracer):
         return f"JitTracer({self.aval})"
 
 
+StageTracer.__name__ = StageTracer.__qualname__ = "JitTracer"  # for users, as in JAX
+
+
 class StageTrace(Trace):
     """Records equations. Values of other traces that it meets are captured.
 

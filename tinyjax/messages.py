@@ -177,6 +177,26 @@ def _update(statement, convert=None):
     return show(ast.Assign([owner], new))
 
 
+@careful
+def container_operand(symbol, array, other, swap):
+    """The error of [1, 2] + array and [0.0] * n."""
+    kind = type(other).__name__
+    a, b = (kind, type(array).__name__) if swap else (type(array).__name__, kind)
+    first = f"unsupported operand type(s) for {symbol}: {a!r} and {b!r}."
+    counts = array.shape == () and array.dtype.kind in "iu"
+    if symbol != "*" or not counts or not isinstance(other, (list, tuple)):
+        return TypeError(f"{first} Make the {kind} an array first, with jnp.array.")
+    if hasattr(array, "npy") or array.concrete() is not None:  # its value is known
+        return TypeError(f"{first} Write int(n) for the number of times that it is repeated.")
+    advice = make_static(array, f"To repeat the {kind}, make the number static: ") or [
+        f"A {kind} is repeated only if the number of times is known: let it be a static argument."
+    ]
+    advice += ["To multiply its elements: jnp.array(...) * n"]
+    found = place()
+    what = named(found, array) if found else None
+    return TypeError(whole_text(first, array, what, advice, found))
+
+
 # ---- in place ------------------------------------------------------------------------------------
 
 

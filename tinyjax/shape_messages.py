@@ -78,7 +78,9 @@ def complete(first, lines, advice=()):
     """The whole text: JAX's line, the table, the place as far as there is room, advice."""
     where = quote(here())
     room = LINES - first.count("\n") - 1 - len(lines) - len(advice)
-    return "\n".join([first, *lines, *(where if len(where) <= room else where[:1]), *advice])
+    if len(where) > room:  # first the marks go, then the line
+        where = where[:2] if room >= 2 else [where[0].removesuffix(":")]
+    return "\n".join([first, *lines, *where, *advice])
 
 
 # ---- operands ------------------------------------------------------------------------------------

@@ -24,9 +24,12 @@ import threading
 import traceback
 
 from tinyjax.config import current_flags
+from tinyjax.errors import ConcretizationTypeError
 from tinyjax.source import GENERATED, PACKAGE, is_user_file
 
 NOTE = "(The frames of tinyjax are left out: TINYJAX_TRACEBACK=full shows them.)"
+
+SEQUENCE = "setting an array element with a sequence."  # NumPy's words
 
 OURS, NEUTRAL, USERS = range(3)
 _owners: dict[str, int] = {}  # by the name of the file
@@ -91,10 +94,19 @@ def shorten(error, noted=True):
         return
     if noted and has_ours(error.__traceback__) and NOTE not in getattr(error, "__notes__", ()):
         error.add_note(NOTE)
+    if wraps_ours(error):
+        error.args = (f"{error} {error.__cause__}",)
+        error.__suppress_context__, error.__cause__ = True, None
     for e in related(error):
         e.__traceback__ = visible(e.__traceback__)
         if is_internal(e.__context__) and e.__cause__ is None:
             e.__suppress_context__ = True
+
+
+def wraps_ours(error):
+    """Whether NumPy says, of a[0] = x, only that x is no number: our error, its cause, says why."""
+    sequence = type(error) is ValueError and str(error) == SEQUENCE
+    return sequence and isinstance(error.__cause__, ConcretizationTypeError)
 
 
 def related(error):

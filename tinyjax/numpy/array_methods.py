@@ -60,12 +60,7 @@ def unusual(function, symbol, self, other, swap):
     if value is not NotImplemented:
         return function(value, self) if swap else function(self, value)
     if type(other) in CONTAINERS and symbol in "+*==!=":
-        names = [type(self).__name__, type(other).__name__]
-        a, b = names[::-1] if swap else names
-        raise TypeError(
-            f"unsupported operand type(s) for {symbol}: {a!r} and {b!r}. Make the "
-            f"{type(other).__name__} an array first, with jnp.array."
-        )
+        raise messages.container_operand(symbol, self, other, swap)
     return NotImplemented
 
 

@@ -235,7 +235,7 @@ def canonicalize_shape(shape, name="shape"):
                 "Shapes must be 1D sequences of concrete values of integer type, got "
                 f"{shape}. If using `jit`, try using `static_argnums` or apply `jit` to smaller "
                 f"subfunctions.\n{e}"
-            ) from e
+            ) from None  # the text says it all
         raise TypeError(
             f"Shapes must be 1D sequences of concrete values of integer type, got {name}={shape}."
         ) from e

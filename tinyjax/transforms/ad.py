@@ -63,6 +63,8 @@ class JVPTracer(Tracer):
             return self.primal.origin()
         return "It is a value that is being differentiated."
 
+JVPTracer.__name__ = JVPTracer.__qualname__ = "GradTracer"  # for users, as in JAX
+
 
 class JVPTrace(Trace):
     """Carries tangents along. tangents is parent: forward mode; a StageTrace: linearization."""

@@ -1,12 +1,16 @@
 """How two calls of a jitted function differ, and what to write so that they do not."""
 
+import functools
 import inspect
 import reprlib
 from typing import NamedTuple
 
 from tinyjax.array import is_arraylike
+from tinyjax.avals import ShapedArray
 from tinyjax.config import TRACED
-from tinyjax.tree_util import equality_errors, keystr
+from tinyjax.dtypes import TypePromotionError, lattice_result_type
+from tinyjax.tree_util import equality_errors, keystr, tree_leaves_with_path
+from tinyjax.treedef import PyTreeDef
 
 SHOWN = 3  # differences that a message lists
 
@@ -26,9 +30,10 @@ def distance(found):
     return sum([d.size for d in found])
 
 
-def differences(fun, names, key, old):
-    """The differences of a call from an earlier one."""
-    found = [*of_leaves(fun, names, key, old), *of_static(fun, key.static, old.key.static)]
+def differences(fun, names, key, old, log=()):
+    """The differences of a call from an earlier one. log: all earlier ones, for a type that suits
+    all of them."""
+    found = [*of_leaves(fun, names, key, old, log), *of_static(fun, key.static, old.key.static)]
     if key.axes != old.key.axes:
         fix = "the named axes around a call are part of its program; a trace for each is needed."
         found.append(Difference(f"named axes: {axes(old.key)} -> {axes(key)}", fix))
@@ -53,23 +58,30 @@ def show(kind):
     return f"{dtype.name}[{','.join(map(str, shape))}]{' weak' * weak}"
 
 
-def of_leaves(fun, names, key, old):
+def of_leaves(fun, names, key, old, log=()):
     """What differs between the arrays of two calls."""
     now, was = leaf_types(names, key), leaf_types(old.names, old.key)
+    types = [leaf_types(miss.names, miss.key) for miss in log]
     found = [
         Difference(
             f"{name}: {show(was[name])} -> {show(kind)}",
-            leaf_fix(name, kind, was[name]),
+            leaf_fix(name, kind, was[name], [t[name] for t in types if name in t]),
             sum([a != b for a, b in zip(kind, was[name])]),
         )
         for name, kind in now.items()
         if name in was and kind != was[name]
     ]
     fix = "give arguments one structure: the same keys and lengths, an array instead of None."
-    gone = [Difference(f"{n}: {show(was[n])} -> absent", fix) for n in was if n not in now]
-    new = [Difference(f"{n}: absent -> {show(now[n])}", fix) for n in now if n not in was]
-    found += gone + new
-    if key.in_tree != old.key.in_tree and not gone and not new:
+    nones, old_nones = none_leaves(fun, key), none_leaves(fun, old.key)
+    after = {n: show(kind) for n, kind in now.items()} | dict.fromkeys(nones, "None")
+    before = {n: show(kind) for n, kind in was.items()} | dict.fromkeys(old_nones, "None")
+    changed = [
+        Difference(f"{n}: {before.get(n, 'absent')} -> {after.get(n, 'absent')}", fix)
+        for n in dict.fromkeys([*before, *after])
+        if (n not in now or n not in was) and before.get(n) != after.get(n)
+    ]
+    found += changed
+    if key.in_tree != old.key.in_tree and not changed:
         found += list(of_structure(traced_parameters(fun, key), key.in_tree, old.key.in_tree))
     return found
 
@@ -81,13 +93,52 @@ def leaf_types(names, key):
     return dict(zip(names, key.types))
 
 
-def leaf_fix(name, now, was):
-    """What keeps the type of an argument the same."""
-    (shape, dtype, weak), (old_shape, old_dtype, old_weak) = now, was
+def none_leaves(fun, key):
+    """The names of the arguments, or of the places in them, that are None: not arrays."""
+    nodes = [node for node in key.in_tree if node is None or is_none(node)]
+    if len(nodes) == key.in_tree.num_leaves:
+        return []
+    full = PyTreeDef([None if node and is_none(node) else node for node in key.in_tree])
+    params, names = traced_parameters(fun, key), []
+    try:
+        args, kwargs = full.unflatten(map(is_none, nodes))
+    except Exception:  # a class of the user that takes no booleans
+        return []
+    for path, none in tree_leaves_with_path(args):
+        first = path[0].idx
+        top = params[first] if first < len(params) else f"args[{first}]"
+        names += [top + keystr(path[1:])] * none
+    for path, none in tree_leaves_with_path(kwargs):
+        names += [path[0].key + keystr(path[1:])] * none
+    return names
+
+
+def is_none(node):
+    """Whether a node of a treedef is that of None."""
+    return node is not None and node[0].cls is type(None)
+
+
+def common_dtype(kinds):
+    """The dtype that all calls can have without loss, or None if there is none."""
+    avals = [ShapedArray((), dtype, weak) for _, dtype, weak in kinds]
+    try:
+        return functools.reduce(
+            lambda a, b: ShapedArray((), *lattice_result_type(a, b)), avals
+        ).dtype
+    except (TypePromotionError, ValueError):
+        return None
+
+
+def leaf_fix(name, now, was, others=()):
+    """What keeps the type of an argument the same. others: those of all earlier calls."""
+    (shape, dtype, weak), (old_shape, _, old_weak) = now, was
     if shape == old_shape and dtype.name.isidentifier():
-        wanted = (dtype if old_weak and not weak else old_dtype).name
+        wanted = common_dtype([now, was, *[kind for kind in others if kind[0] == shape]])
+        if wanted is None:
+            return f"give {name} the same type in all calls, with astype."
         reason = " (a Python number has a weak type)" if weak or old_weak else ""
-        return f"give {name} the same type in all calls{reason}: jnp.asarray({name}, jnp.{wanted})."
+        new = f"jnp.asarray({name}, jnp.{wanted.name})"
+        return f"give {name} the same type in all calls{reason}: {new}."
     if shape == old_shape:
         return f"make all {name} by the same function: jax.random.key or jax.random.PRNGKey."
     if shape[1:] == old_shape:

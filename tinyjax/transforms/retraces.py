@@ -21,6 +21,7 @@ from tinyjax.transforms.differences import (
     distance,
     leaf_types,
     listed,
+    none_leaves,
     show,
     static_values,
 )
@@ -92,7 +93,7 @@ def explain(cache, fun, names, key, place=None, before=None):
     if not earlier:
         return None
     found, near = min(
-        [(differences(fun, names, key, old), old) for old in reversed(earlier)],
+        [(differences(fun, names, key, old, earlier), old) for old in reversed(earlier)],
         key=lambda pair: distance(pair[0]) or 99 * (pair[1].traced is not None),
     )
     code = code_of(layers(fun)[-1])
@@ -169,5 +170,6 @@ def info(cache, fun):
 def arguments(fun, miss):
     """The arguments of a call in words."""
     words = [f"{name}: {show(kind)}" for name, kind in leaf_types(miss.names, miss.key).items()]
+    words += [f"{name}: None" for name in none_leaves(fun, miss.key)]
     static = static_values(fun, miss.key.static)
     return ", ".join(words + [f"{name}={brief(value)}" for name, value in static.items()])
