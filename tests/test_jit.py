@@ -428,3 +428,39 @@ def test_trees_of_the_same_arrays_are_told_apart():
                 np.testing.assert_array_equal(found, np.asarray(leaf) * 2)
     same_twice = calls(((XS, XS),), ([XS, XS],), ({"a": XS, "b": XS},), ((XS, XS),))
     assert counted(lambda tree: tree, same_twice) == 3
+
+
+def test_what_looks_inside_shares_the_traces_of_calls():
+    """make_jaxpr, lower, trace, eval_shape and calls trace a function once, as in the oracle."""
+
+    def counts(jax):
+        traces, seen = [], []
+
+        def f(x, n=1):
+            traces.append(1)
+            return x * n
+
+        jitted = jax.jit(f, static_argnames="n")
+        weak, strong = 1.0, jax.ShapeDtypeStruct((), "float32")
+        for step in (
+            lambda: jax.make_jaxpr(f)(weak),
+            lambda: jax.make_jaxpr(f)(weak),
+            lambda: jax.jit(f)(weak),
+            lambda: jax.jit(f).lower(weak),
+            lambda: jax.jit(f).trace(strong),
+            lambda: jax.eval_shape(f, strong),
+            lambda: jax.eval_shape(f, 1),
+            lambda: jitted.lower(weak, n=2),
+            lambda: jitted(weak, n=2),
+            lambda: jitted(weak, n=3),
+            lambda: jax.make_jaxpr(jax.grad(f))(weak),
+            lambda: jax.make_jaxpr(lambda x: jax.lax.psum(f(x), "i"), axis_env=[("i", 3)])(weak),
+            lambda: jax.make_jaxpr(f, axis_env=[("i", 3)])(weak),
+            lambda: jitted.clear_cache(),
+            lambda: jitted(weak, n=3),
+        ):
+            step()
+            seen.append(len(traces))
+        return seen
+
+    assert counts(OURS) == counts(ORACLE)

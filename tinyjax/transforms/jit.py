@@ -206,25 +206,34 @@ class JitFunction:
 
     def lookup(self, args, kwargs):
         """-> the Traced for these arguments (from the cache if it can be), and their leaves."""
+        fun, args, kwargs, key, leaves = self.prepare(args, kwargs)
+        return self.program(fun, args, kwargs, key, leaves), leaves
+
+    def prepare(self, args, kwargs):
+        """-> function of the arguments that are not static, these, what the cache knows them by,
+        and their leaves."""
         fun, static, args, kwargs = self.split_static(args, kwargs)
         leaves, in_tree = tree_flatten((args, kwargs))
         leaves = lift_args(leaves, self.name, names=lambda: arg_names(fun, args, kwargs))
-        key = Key(
-            in_tree,
-            tuple([(x.shape, x.dtype, x.weak_type) for x in leaves]),
-            static,
-            axis_env() if current_trace() is not EVAL else (),
-            config.trace_key(),
-        )
+        axes = axis_env() if current_trace() is not EVAL else ()
+        return fun, args, kwargs, self.key(in_tree, leaves, static, axes), leaves
+
+    def key(self, in_tree, leaves, static, axes):
+        """What the cache knows leaves by: arrays or avals."""
+        types = tuple([(x.shape, x.dtype, x.weak_type) for x in leaves])
+        return Key(in_tree, types, static, axes, config.trace_key())
+
+    def program(self, fun, args, kwargs, key, leaves):
+        """The Traced for a key, from the cache if it can be."""
         hit = self.cache.get(key)
         if hit is not None:
             hit.hits += 1
-            return hit, leaves
+            return hit
         if current_flags().explain_retraces:
             log_miss(self, self.cache, arg_names(fun, args, kwargs), key)
-        traced = self.trace_program(fun, args, kwargs, leaves, in_tree, self.name)
+        traced = self.trace_program(fun, args, kwargs, leaves, key.in_tree, self.name)
         self.cache.add(key, traced, traced, self.fun)
-        return traced, leaves
+        return traced
 
     def static_positions(self, args):
         """Which of these positional arguments are static."""
@@ -258,11 +267,13 @@ class JitFunction:
 
     @boundary
     def trace(self, *args, **kwargs):
-        """Trace without running -> an object with .jaxpr, .out_info, .lower()."""
-        fun, _, args, kwargs = self.split_static(args, kwargs)
+        """Trace without running -> an object with .jaxpr, .out_info, .lower(). What was traced for
+        arguments of these types, here or in a call, is not traced again."""
+        fun, static, args, kwargs = self.split_static(args, kwargs)
         args, kwargs = tree_map(as_aval, (args, kwargs))
         leaves, in_tree = tree_flatten((args, kwargs))
-        program = trace_to_jaxpr(fun, args, kwargs, leaves, in_tree, self.name)
+        key = self.key(in_tree, leaves, static, axis_env())
+        program = self.program(fun, args, kwargs, key, leaves)
         names = arg_names(fun, args, kwargs)
         return StagedTrace(program, in_tree, self.name, leaves, names)
 
