@@ -5,7 +5,6 @@ The notebook beside that folder is the same cells with the outputs that running 
 cell say how it is treated; chapters/README.md lists them.
 """
 
-import os
 import re
 import shutil
 import tempfile
@@ -17,6 +16,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 from tinyjax.learn.quiz import NO_ANSWER
+from tinyjax.learn.runner import our_environment
 
 SECONDS = 60  # a chapter that runs longer is too long
 
@@ -68,7 +68,8 @@ def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
             extra_arguments=["--log-level=40"],  # a kernel for a minute need not speak of itself
             resources={"metadata": {"path": desk}},
         )
-        client.execute(env={**os.environ, "TINYJAX_PROGRESS": str(Path(desk) / "progress.json")})
+        progress = {"TINYJAX_PROGRESS": str(Path(desk) / "progress.json")}
+        client.execute(env=our_environment() | progress)
     notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
         for output in cell.get("outputs", []):

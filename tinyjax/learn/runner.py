@@ -72,16 +72,16 @@ def kill_group(process: subprocess.Popen) -> None:
     process.wait()
 
 
-def child_environment() -> dict[str, str]:
-    """Our environment, with the tinyjax that runs here first on the path."""
+def our_environment() -> dict[str, str]:
+    """The environment of this process, with the tinyjax that runs here first on the path."""
     home = str(Path(tinyjax.__file__).resolve().parents[1])
     path = os.environ.get("PYTHONPATH")
-    return {
-        **os.environ,
-        "PYTHONPATH": home + (os.pathsep + path if path else ""),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "MPLBACKEND": "Agg",
-    }
+    return {**os.environ, "PYTHONPATH": home + (os.pathsep + path if path else "")}
+
+
+def child_environment() -> dict[str, str]:
+    """The environment of a student's process: it opens no windows and leaves nothing behind."""
+    return {**our_environment(), "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "Agg"}
 
 
 def wait(process: subprocess.Popen, stop: threading.Event, seconds: float) -> bool:
