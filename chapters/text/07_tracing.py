@@ -175,28 +175,6 @@ for argument in [1.0, 2.0, 1, jnp.array([1.0, 2.0]), jnp.array([5.0, 6.0])]:
 # so the program cannot depend on more. The integer 1 has another type. (The sign `~` marks a weak type:
 # chapter 00.)
 #
-# A function that is traced at each call is slow, and you would not see why. To find out, count its
-# traces.
-
-# %%
-traces = 0
-
-
-@jax.jit
-def counted(x):
-    global traces
-    traces += 1
-    return jnp.sum(x**2)
-
-
-for n in [10, 10, 20, 20, 30]:
-    counted(jnp.ones(n))
-print("calls: 5, traces:", traces)
-
-# %% [markdown]
-# (To write to a global variable is a side effect, which chapter 03 warns of. Here it is of use, because
-# it happens once for each trace. A new shape is a new kind of argument.)
-#
 # ## Python's own loops and conditions
 #
 # **Predict.** What does the jaxpr of this function look like?

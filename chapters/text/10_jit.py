@@ -203,10 +203,10 @@ for step in range(3):
     jax.jit(slow_sum)(jnp.ones(3))
 
 # %% [markdown]
-# Not harmless is what follows from it. `scaled` takes `scale` from outside, where it is 2.
+# It finds the program that is there, and that is not always what you want. Remember `scaled` of chapter 03:
+# it reads a variable from outside, and once it is traced it does not hear when that changes.
 #
-# **Predict.** We set it to 5. Then come three calls: `fast_scaled(1.0)` once more, `fast_scaled` of an
-# array with a one in it, and `jax.jit(scaled)(1.0)`, a fresh `jit`. What does each give?
+# **Predict.** Here it is again. `scale` becomes 5, and we make a **fresh** `jit`. What does this one return?
 
 # %%
 scale = 2.0
@@ -216,31 +216,18 @@ def scaled(x):
     return scale * x
 
 
-fast_scaled = jax.jit(scaled)
-print(fast_scaled(1.0))
-
+print(jax.jit(scaled)(1.0))
 scale = 5.0
-predict("10/changed-global", ...)  # a list of three numbers
+predict("10/fresh-jit", ...)  # 2.0 or 5.0
 
 # %% tags=["reveal"]
-print("the same type:", fast_scaled(1.0))
-print("another type: ", fast_scaled(jnp.ones(1))[0])
-print("a fresh jit:  ", jax.jit(scaled)(1.0))
+print(jax.jit(scaled)(1.0))
 
 # %% [markdown]
-# 2, 5 and 2. When `scaled` was traced, `scale` was 2, and that 2 became part of the program. With another
-# type it was traced again, and saw the 5. A fresh `jit` of the same function
-# finds the old program, because `scale` is not in the key.
+# 2.0. The function is the same and the type is the same, so the old program is found: `scale` is not in
+# the key. The cure is the one of chapter 03: pass what changes as an argument. (In notebooks this happens
+# often: you change a number in one cell, and do not run again the cell that defines the function.)
 #
-# A program that answers so is worse than one that fails. The cure is to pass what changes as an argument.
-# (In notebooks this happens often: you edit one cell and run it, and do not run again the cell that
-# defines the jitted function.)
-
-# %%
-fast_scaled = jax.jit(lambda x, scale: scale * x)
-print(fast_scaled(1.0, 2.0), fast_scaled(1.0, 5.0))
-
-# %% [markdown]
 # ## Static arguments
 #
 # The shape of an array is part of its type, which is in the key. So Python can ask for `x.shape`, loop
@@ -350,21 +337,8 @@ for which in [True, False]:
     print(f"{which!s:5} {milliseconds(either, which, x[:10_000]):8.3f} ms")
 
 # %% [markdown]
-# (Calls return before the work is done, hence `block_until_ready`: chapter 00.)
-#
-# **Predict.** Now `vmap`: ten numbers, some above 1, some below. Which sides does `vmap(shrink)` compute?
-
-# %%
-predict("10/cond-under-vmap", ...)  # "one for each number", "both for all"
-
-# %% tags=["reveal"]
-program = jax.make_jaxpr(jax.vmap(shrink))(jnp.linspace(0.0, 2.0, 10))
-print([str(eqn.primitive) for eqn in program.eqns])
-
-# %% [markdown]
-# Both for all. There is no `cond` any more: `log` and `sub` of all ten, and then `select_n` chooses, as
-# in `jnp.where`. A program for an array cannot go two ways at once. (What stands before each side,
-# with `stop_gradient`, is for derivatives: a number that goes the other way shall add nothing to them.)
+# (Calls return before the work is done, hence `block_until_ready`: chapter 00.) Under `vmap` you do not gain
+# this: there both sides are computed for all, as chapter 06 showed.
 #
 # ## Loops
 #
@@ -430,9 +404,9 @@ print(f"{last:.2f}")
 print(balances.round(2))
 
 # %% [markdown]
-# A `scan` can be differentiated: chapter 12 takes the gradient of a whole training. A `while_loop` cannot
-# be by `grad`, because nobody knows how many passes' values must be kept for the way back. (`jvp` can.) A
-# `fori_loop` with a fixed number of passes is a `scan`.
+# A `scan` can be differentiated: chapter 12 takes the gradient of a whole training. `grad` refuses a
+# `while_loop`, because nobody knows how many passes' values must be kept for the way back. (`jvp` takes
+# it.) A `fori_loop` with a fixed number of passes is a `scan`.
 #
 # ## A gap to fill
 #
@@ -570,12 +544,13 @@ print(f"tinyjax's kernel:       {milliseconds(jax.jit(swish), x):5.2f} ms")
 # And here is where a jitted function looks for a program. Compare it with `my_jit`.
 
 # %% tags=["tinyjax-only"]
-print(inspect.getsource(type(fast_selu).lookup))
+print(inspect.getsource(type(fast_selu).key))
+print(inspect.getsource(type(fast_selu).program))
 
 # %% [markdown]
-# `key` holds what you have met: the structure of the arguments, shape, dtype and weak type of each array,
-# the static values. (Transformations around the call and flags are in it, too.) On a hit, the program is
-# there. Else `trace_program` makes it, and `cache.add` keeps it.
+# `Key` holds what you have met: the structure of the arguments, shape, dtype and weak type of each array,
+# the static values. (Named axes around the call and flags are in it, too.) On a hit, the program is there.
+# Else `trace_program` makes it, and `cache.add` keeps it.
 #
 # ## What it gains
 #

@@ -548,7 +548,7 @@ plt.show()
 # 2. The Hessian times a vector, for each of 100 points, compiled: combine `hvp(h, p, v)` of chapter 08
 #    with `vmap` and `jit`. Which arguments are mapped if all points get the same `v`?
 # 3. Clip the gradient of each example to length 1 before the mean, and fit `x` and `y_typed` with it.
-#    Is the line better than without clipping?
+#    Which line is closer to that of the clean `y`: this one, or the one without clipping?
 # 4. Give the ensemble a second axis: twenty keys times five learning rates, so that the errors have the
 #    shape `(20, 5, 500)`. Let `train` take the rate as an argument.
 # 5. Find a good learning rate by gradient descent on `error_after_training`. What is the learning rate
