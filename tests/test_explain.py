@@ -402,10 +402,11 @@ def test_jvp_and_vjp_inside_are_told_too():
 
     inside = titles(tinyjax.explain(product)(X, X))
     assert inside[1] == "inside product: loss, as written"
-    assert inside[-1] == "inside product: jvp(grad(loss), ...)"
-    assert titles(tinyjax.explain(weighted)(X))[-2:] == [
+    assert inside[-2:] == ["inside product: jvp(grad(loss), ...)", "product: all of it"]
+    assert titles(tinyjax.explain(weighted)(X))[-3:] == [
         "inside weighted: vjp, step 3: backward",
         "inside weighted: vjp(vector, ...): all of it",
+        "weighted: all of it",
     ]
 
 
@@ -434,6 +435,7 @@ def test_transformations_that_the_package_uses_itself_are_not_told():
         "inside f: vector, as written",
         "inside f: jacfwd, step 1: the pushforward of one tangent",
         "inside f: jacfwd(vector): all of it",
+        "f: all of it",
     ]
 
 
@@ -760,3 +762,13 @@ def test_sources_of_jaxprs_are_lines_of_calls():
 def test_a_source_is_a_place():
     [eqn] = tinyjax.make_jaxpr(lambda x: jnp.sin(x))(1.0).eqns
     assert isinstance(eqn.source, Source)
+
+
+def test_the_story_of_a_function_that_takes_a_gradient_ends_with_its_own_program():
+    def step(x):
+        return x - 0.1 * tinyjax.grad(lambda x: jnp.sum(x * x))(x)
+
+    story = tinyjax.explain(step)(X)
+    assert story.stages[-1].title == "step: all of it"
+    assert str(story.program) == str(tinyjax.make_jaxpr(step)(X))
+    assert str(tinyjax.explain(jnp.sin)(X).program) == str(tinyjax.make_jaxpr(jnp.sin)(X))

@@ -8,7 +8,7 @@ from tinyjax.core import Tracer
 from tinyjax.errors import UnexpectedTracerError
 from tinyjax.explaining.levels import levels_of, takes_function, traced
 from tinyjax.explaining.stack import AT_ONCE
-from tinyjax.source import is_user_file
+from tinyjax.source import is_user_frame
 from tinyjax.tracebacks import boundary
 from tinyjax.transforms.flat import layer_of
 from tinyjax.tree_util import tree_leaves, tree_map
@@ -44,7 +44,7 @@ class Watch:
         names = frame.f_locals
         fun = IN_BOUNDARY.get(names["fun"], names["fun"])
         known = layer_of(fun) or takes_function(fun)
-        if known and is_user_file(frame.f_back.f_code.co_filename):
+        if known and is_user_frame(frame.f_back):
             self.running = frame
             self.calls.append((fun, names["args"], names["kwargs"]))
 

@@ -34,7 +34,13 @@ def tell_levels(calls):
         name = level.layer.transform if level.layer else None
         program = whole if level is outermost else level.program()
         stages += TELLERS.get(name, tell_other)(level, program)
+    if stages[-1].program is not whole:  # after the stories of the calls inside
+        name = described(outermost.fun)
+        stages.append(program_stage(f"{name}: all of it", BACK, whole))
     return stages, whole, calls
+
+
+BACK = "The program of the first stage again: what the functions above are parts of."
 
 
 # ---- tellers: (level, its whole program) -> stages -----------------------------------------------

@@ -59,6 +59,30 @@ DOMAIN = {
     **dict.fromkeys(["sin", "cos", "tan"], "sine and cosine of an infinity do not exist"),
 }
 
+SAFE_ROOT = "keep what is under the root away from 0: add a small number to it, or a double where"
+SAFE_QUOTIENT = "choose the divisor before dividing: jnp.where around it, not around the quotient"
+# What helps in principle, where no recipe for the expression has passed its trial.
+PRINCIPLES = {
+    **dict.fromkeys(["sqrt", "rsqrt", "norm", "std", "cbrt"], SAFE_ROOT),
+    **dict.fromkeys(["/", "divide", "true_divide"], SAFE_QUOTIENT),
+    **dict.fromkeys(
+        ["log", "log2", "log10"],
+        "keep the operand of log above 0, or compute the logarithm in another way than by log",
+    ),
+    **dict.fromkeys(
+        ["**", "power", "pow", "float_power"],
+        "keep the base above 0 before it is raised to a power that is not a whole number",
+    ),
+    **dict.fromkeys(
+        ["exp", "exp2", "expm1"],
+        "subtract the largest operand before exp, or keep the operand below the limit",
+    ),
+    **dict.fromkeys(
+        ["arccos", "arcsin", "arctanh", "acos", "asin", "atanh"],
+        "keep the operand between -1 and 1, and off the ends",
+    ),
+}
+
 
 def values(step):
     """The operands' elements at the first bad place of a step; None where that is unclear."""

@@ -49,10 +49,15 @@ def expression(source):
     if source is None:
         return None
     text = "".join(linecache.getlines(source.code.co_filename))
-    places = list(source.code.co_positions())
-    line, end_line, column, end_column = places[source.instruction // 2]
-    node = parsed(text).get((line, end_line, column, end_column))
+    place = places_of(source.code)[source.instruction // 2]
+    node = parsed(text).get(place)
     return node if isinstance(node, ast.Call | ast.BinOp | ast.AugAssign | ast.Compare) else None
+
+
+@functools.lru_cache(256)
+def places_of(code):
+    """Line, last line, column and last column of each instruction."""
+    return [(a, b, c, d) for a, b, c, d in code.co_positions()]
 
 
 def callee(node):
@@ -67,12 +72,37 @@ def callee(node):
 
 
 def operands(node):
-    """The nodes of an expression's operands, in order."""
+    """The nodes of an expression's operands, in order; of a method, the object first."""
     if isinstance(node, ast.Call):
-        return node.args
+        return [node.func.value, *node.args] if is_method(node) else node.args
     if isinstance(node, ast.BinOp):
         return [node.left, node.right]
     return [node.target, node.value] if isinstance(node, ast.AugAssign) else []
+
+
+MODULES = [
+    "jax", "jnp", "np", "numpy", "lax", "nn", "linalg", "scipy", "special", "random",
+    "tinyjax", "onp", "fft",
+]  # fmt: skip
+
+
+def is_method(node):
+    """Whether a call is one of a method, as x.std(), and not of a module's function."""
+    func = node.func
+    if not isinstance(func, ast.Attribute):
+        return False
+    first = func.value
+    while isinstance(first, ast.Attribute):
+        first = first.value
+    return not (isinstance(first, ast.Name) and first.id in {*MODULES, *imported(first)})
+
+
+def imported(node):
+    """The names that the file of a node imports."""
+    while getattr(node, "parent", None) is not None:
+        node = node.parent
+    found = [n for n in ast.walk(node) if isinstance(n, ast.Import | ast.ImportFrom)]
+    return {alias.asname or alias.name.split(".")[0] for n in found for alias in n.names}
 
 
 def dangerous(node):
@@ -95,9 +125,17 @@ def text(node):
 def prefix(node):
     """How the code calls tinyjax.numpy: "jnp" in `jnp.where(...)`."""
     func = getattr(node, "func", None)
-    while isinstance(func, ast.Attribute) and isinstance(func.value, ast.Attribute):
+    if not isinstance(func, ast.Attribute) or is_method(node):
+        return "jnp"
+    if isinstance(func.value, ast.Attribute) and func.value.attr == "numpy":
+        return text(func.value)  # jax.numpy.sqrt
+    while isinstance(func, ast.Attribute):
         func = func.value
-    return text(func.value) if isinstance(func, ast.Attribute) else "jnp"
+    name = getattr(func, "id", "jnp")
+    return "jnp" if name in NOT_NUMPY else name
+
+
+NOT_NUMPY = ("jax", "lax", "nn", "linalg", "scipy", "special", "tinyjax")  # where no `where` is
 
 
 class Replace(ast.NodeTransformer):
@@ -167,7 +205,7 @@ def safe_name(node):
 
 
 def double_where(where, risky, branch):
-    """The lines of the double-where fix, or None.
+    """-> the lines of the double-where fix; the statements that they replace. Or None.
 
     where: the node of jnp.where(condition, a, b). branch: 1 or 2, the one not taken. risky:
     the node of what went wrong there. If that is in another function, which the branch calls, it is
@@ -187,11 +225,30 @@ def double_where(where, risky, branch):
     if callee(where) != "where":
         choose = "jnp.where"  # lax.select wants both of one type
     pair = [text(operand), value] if branch == 1 else [value, text(operand)]
-    lines = [f"{name} = {choose}({condition}, {', '.join(pair)})"]
+    lines, replaces = [f"{name} = {choose}({condition}, {', '.join(pair)})"], []
     fixed = plain(where)
     if within:
         everywhere = isinstance(operand, ast.Name)
         fixed.args[branch] = replaced(chosen, operand, name, everywhere)
     else:
+        replaces = [statement(risky)]
         lines.append(text(replaced(statement(risky), operand, name)))
-    return [*lines, text(fixed)]
+    return [*lines, text(fixed)], replaces
+
+
+def double_wheres_of_names(where, branch):
+    """-> lines in which a name of the branch is safe wherever it stands there, for each name that
+    the condition is about and each value that may be safe."""
+    condition, chosen = where.args[0], where.args[branch]
+    names = dict.fromkeys(n.id for n in ast.walk(condition) if isinstance(n, ast.Name))
+    used = {n.id for n in ast.walk(chosen) if isinstance(n, ast.Name)}
+    safe = safe_name(where)
+    for name in names:
+        if name not in used or name in MODULES:
+            continue
+        for value in ("1.0", "0.0", "2.0"):
+            pair = [name, value] if branch == 1 else [value, name]
+            old = next(n for n in ast.walk(chosen) if isinstance(n, ast.Name) and n.id == name)
+            fixed = plain(where)
+            fixed.args[branch] = replaced(chosen, old, safe, everywhere=True)
+            yield ([f"{safe} = jnp.where({text(condition)}, {', '.join(pair)})", text(fixed)])

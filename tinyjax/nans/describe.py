@@ -5,6 +5,8 @@ import numpy as np
 from tinyjax.nans.causes import derivative, untaken_branch, values, why_inf, why_nan
 from tinyjax.nans.code import expression, text
 from tinyjax.nans.fixes import advice, fix
+from tinyjax.nans.guard import safely
+from tinyjax.nans.history import PRODUCTS
 
 SMALL = 6  # arrays of so many elements are printed
 WIDE = 88  # longer lines are cut to the expression that matters
@@ -81,7 +83,9 @@ def infinities(step):
         return []
     made = step.infs[0]
     if made.prim is None:
-        return [f"inf was in {'the argument ' + made.name if made.name else 'an operand already'}"]
+        if made.name:
+            return [f"inf was in the argument {made.name}"]
+        return [f"inf was in a constant, used at {at(made)}"]
     reason = why_inf(made)
     line = f"inf was made by {call(made, 'inf')}"
     if not (made.source and step.source and made.source.line == step.source.line):
@@ -94,17 +98,28 @@ def why(step):
     reason = why_nan(step)
     branch = untaken_branch(step)
     if branch is None:
-        if step.untaken is not None:
+        if step.untaken is not None and step.prim.name in PRODUCTS:
             reason += "; the 0 is the cotangent of a branch that was not taken"
         return [f"why: {reason}"]
     node, number_, _ = branch
     condition, taken = text(node.args[0]), number_ == 2
+    zero = "and" if step.prim.name in PRODUCTS else "but 0 * nan is nan:"
     return [
         f"why: `{condition}` is {taken} there, so `{text(node.func)}` did not take "
-        f"`{text(node.args[number_])}`: its cotangent is 0, and {reason}"
+        f"`{text(node.args[number_])}`: its cotangent is 0, {zero} {reason}"
     ]
 
 
+def in_general(step, word="nan", note="", batch=None, first=True):
+    """The lines of a report when the cause could not be worked out."""
+    lines = [note] if note else []
+    if first:
+        lines.append(f"NaN made by `{step.prim}`" if step.prim else "NaN from outside")
+    lines.append(f"at {step.source}" if step.source else "at an unknown place")
+    return [*lines, "why: an operand is infinite, or outside of where the function has a value"]
+
+
+@safely(in_general)
 def describe(step, word="nan", note="", batch=None, first=True):
     """The lines of a report on the step that made a NaN (or, word="inf", an infinity).
 
@@ -116,12 +131,15 @@ def describe(step, word="nan", note="", batch=None, first=True):
     loops = "".join(f", {loop}" for loop in reversed(step.loops))
     loops += f", batch element {batch}" if batch is not None else ""
     if first:
-        part = derivative(step)
-        place = f"{step.phase} pass" + (f" (the derivative of {part})" if part else "")
+        part, rule = derivative(step), step.is_rule
+        place = f"{'backward' if rule else step.phase} pass"
+        place += " (a rule of custom_vjp)" if rule else f" (the derivative of {part})" * bool(part)
         lines.append(f"NaN made by `{step.prim}` in the {place}{loops}")
     place = at(step)
     if not first:
-        place += (", in the backward pass" if step.phase == "backward" else "") + loops
+        place += (
+            ", in the backward pass" if step.phase == "backward" or step.is_rule else ""
+        ) + loops
     lines += [f"at {place}", operation(step, word)]
     if word == "inf":
         reason = why_inf(step)

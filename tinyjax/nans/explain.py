@@ -1,12 +1,17 @@
 """explain_nan: run a function and report the first operation that makes a NaN."""
 
+import contextlib
+import functools
+
 import numpy as np
 
 from tinyjax import dtypes
 from tinyjax.array import Array, is_arraylike, lift
 from tinyjax.autodiff import grad
+from tinyjax.config import disable_jit
 from tinyjax.nans.describe import describe
 from tinyjax.nans.fixes import fix
+from tinyjax.nans.guard import safely
 from tinyjax.nans.history import first_index, places
 from tinyjax.nans.watch import Watch
 from tinyjax.transforms.flat import arg_names, fun_name, layer_of, wraps
@@ -33,7 +38,8 @@ class Report:
         self.phase, self.operands, self.fix, self.instead_of = "", [], "", ""
         if step is not None:
             self.primitive = step.prim and step.prim.name
-            self.source, self.phase, self.operands = step.source, step.phase, step.args
+            self.source, self.operands = step.source, step.args
+            self.phase = "backward" if step.is_rule else step.phase
             self.index = step.index(word)[1]
             lines, self.instead_of = fix(step)
             self.fix = "\n".join(lines)
@@ -52,7 +58,7 @@ def explain_nan(f):
 
     Call it with the arguments of f. Programs inside are opened: what jit, scan, while_loop, cond,
     vmap, pmap and custom rules hold runs equation by equation, on the real values. If the result of
-    f has no NaN and is a real number, its gradient is looked at, too.
+    f has no NaN, its gradient is looked at, too, or that of the sum of its elements.
 
     Args:
       f: a function, transformed or not; explain_nan(jax.grad(loss)) looks at the gradient of loss.
@@ -81,6 +87,7 @@ def explain_call(f, args, kwargs):
     """The Report on one call."""
     name, watch = fun_name(f), Watch()
     args, kwargs = with_names(f, args, kwargs, watch.history)
+    watch.history.again = functools.partial(variables, f, args, kwargs)
     out = watch.run(lambda: f(*args, **kwargs))
     outs = [x for x in tree_leaves(out) if isinstance(x, Array)]
     report = look(outs, watch.history, layered(f))
@@ -88,20 +95,53 @@ def explain_call(f, args, kwargs):
         return report
     clean = f"No NaN: the result of {name} is {finite(outs)}"
     floats = [i for i, a in enumerate(args) if is_differentiable(a)]
-    if len(outs) != 1 or not is_real_number(outs[0]) or not floats or len(tree_leaves(out)) != 1:
+    one = len(outs) == len(tree_leaves(out)) == 1 and is_real_number(outs[0])
+    reals = [o for o in outs if dtypes.issubdtype(o.dtype, np.floating)]
+    if not floats or not reals or not (one or is_plain(f)):
         return Report(clean + "." + dropped(watch.history))
+    its, of_sum = ("its gradient", f) if one else ("the gradient of its sum", summed(f))
     try:
-        gradient = watch.run(lambda: grad(f, argnums=tuple(floats))(*args, **kwargs))
+        gradient = watch.run(lambda: grad(of_sum, argnums=tuple(floats))(*args, **kwargs))
     except Exception as error:  # a function without a derivative, as a while loop
-        return Report(f"{clean}. (Its gradient cannot be taken: {type(error).__name__}.)")
-    note = f"The value of {name} is {finite(outs)}, but its gradient is not."
+        return Report(f"{clean}. ({its.capitalize()} cannot be taken: {type(error).__name__}.)")
+    note = f"The value of {name} is finite, but {its} is not."
+    if finite(outs) != "finite":
+        note = f"The value of {name} is inf, and {its} is NaN."
     leaves = tree_leaves(gradient)
     report = look(leaves, watch.history, None, note)
-    both = f"{clean}, its gradient is {finite(leaves)}."
-    both = both.replace("finite, its gradient is finite", "finite, and so is its gradient")
+    both = f"{clean}, {its} is {finite(leaves)}."
+    both = both.replace(f"finite, {its} is finite", f"finite, and so is {its}")
     return report or Report(both + dropped(watch.history))
 
 
+def is_plain(f):
+    """Whether a function takes no derivative itself, as far as its transformations tell: of these
+    not many want another one."""
+    layer = layer_of(f)
+    while layer is not None and layer.transform in ("jit", "vmap", "pmap", "checkpoint"):
+        layer = layer_of(layer.function)
+    return layer is None
+
+
+def summed(f):
+    """A function that gives the sum of all real numbers in the result of f."""
+
+    def total(*args, **kwargs):
+        leaves = [lift(x) for x in tree_leaves(f(*args, **kwargs)) if is_arraylike(x)]
+        return sum(x.sum() for x in leaves if dtypes.issubdtype(x.dtype, np.floating))
+
+    return total
+
+
+def variables(f, args, kwargs):
+    """The variables of the functions that a call runs when nothing of it is compiled."""
+    watch = Watch()
+    with disable_jit(True), contextlib.suppress(Exception):
+        watch.run(lambda: f(*args, **kwargs))
+    return watch.history.scenes
+
+
+@safely(lambda outs, history, transform, note="": in_few_words(outs, note))
 def look(outs, history, transform, note=""):
     """The Report on the first NaN among results; None if there is none."""
     for out in outs:
@@ -112,6 +152,13 @@ def look(outs, history, transform, note=""):
             lines = describe(step, note=note, batch=batch)
             return Report("\n".join(lines), step)
     return None
+
+
+def in_few_words(outs, note):
+    """The Report when it could not be found out where a NaN comes from."""
+    report = Report(f"{note} There is a NaN; where it begins is not known.".strip())
+    report.found = any(places("nan", out) is not None for out in outs)
+    return report if report.found else None
 
 
 def batch_element(step, mask):

@@ -1,20 +1,25 @@
 """What to write instead of an expression that makes a NaN, with the user's own names."""
 
 import ast
+import functools
 
-from tinyjax.nans.causes import is_overflow, untaken_branch
+from tinyjax.nans.causes import PRINCIPLES, is_overflow, untaken_branch
 from tinyjax.nans.code import (
     callee,
     dangerous,
     double_where,
+    double_wheres_of_names,
     expression,
+    is_where,
     operands,
-    plain,
     prefix,
     replaced,
     safe_name,
     text,
 )
+from tinyjax.nans.guard import safely
+from tinyjax.nans.patterns import is_call, stable_forms
+from tinyjax.nans.trial import passes
 
 # ---- recipes -------------------------------------------------------------------------------------
 
@@ -62,53 +67,59 @@ def squares(node):
     return f"jnp.sum({', '.join([f'{base} ** 2', *map(text, kept(node))])})"
 
 
-def fix_log(node):
+def fixes_of_log(node):
     """log: never at 0; a product with it is xlogy. Also: what is replaced."""
     first, parent = operands(node)[0], getattr(node, "parent", None)
+    where = f"{prefix(node)}.where"
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mult) and callee(node) == "log":
         other = parent.left if parent.right is node else parent.right
         if text(other) == text(first):  # x * log(x), whose derivative at 0 is infinite, too
-            safe = f"safe = {prefix(node)}.where({text(first)} > 0, {text(first)}, 1.0)"
+            safe = f"safe = {where}({text(first)} > 0, {text(first)}, 1.0)"
             product = text(replaced(parent, first))
-            return [safe, f"{prefix(node)}.where({text(first)} > 0, {product}, 0.0)"], parent
-        return [
-            "from tinyjax.scipy.special import xlogy",
-            f"xlogy({text(other)}, {text(first)})",
-        ], parent
-    return [text_with(node, f"{prefix(node)}.maximum({text(first)}, 1e-6)")], node
+            yield [safe, f"{where}({text(first)} > 0, {product}, 0.0)"], parent
+        xlogy = f"xlogy({text(other)}, {text(first)})"
+        yield ["from tinyjax.scipy.special import xlogy", xlogy], parent
+        if isinstance(other, ast.Name) and text(other) != text(first):
+            name = text(other)
+            safe = f"safe = {where}({name} > 0, {name}, 1.0)"
+            if name in text(first):
+                product = f"{name} * {text(replaced(node, other, 'safe', everywhere=True))}"
+                yield [safe, f"{where}({name} > 0, {product}, 0.0)"], parent
+    yield [text_with(node, f"{prefix(node)}.maximum({text(first)}, 1e-6)")], node
 
 
 def text_with(node, operand):
     """An expression with another first operand."""
-    changed = plain(node)
-    changed.args[0] = ast.parse(operand, mode="eval").body
-    return text(changed)
+    return text(replaced(node, operands(node)[0], operand))
 
 
-def fix_division(node, step):
-    """x / y, by a norm, a standard deviation or a number. Also: what is replaced."""
+def fixes_of_division(node, step):
+    """x / y, by a root, a standard deviation or a number. Also: what is replaced.
+
+    It is the operand of the root that must be safe: the derivative of the root is infinite at 0,
+    whatever becomes of the quotient.
+    """
     divisor = operands(node)[1]
-    root = root_of(divisor, step)
-    if root is not None and callee(root) in ("std", "norm"):
+    for root in roots_of(divisor, step):
         first, more = text(operands(root)[0]), kept(root)
         if callee(root) == "std":
-            new = f"jnp.sqrt({call_of('var', root, first, keywords=more)} + 1e-6)"
+            yield [f"jnp.sqrt({call_of('var', root, first, keywords=more)} + 1e-6)"], root
+        elif callee(root) == "norm":
+            yield [f"jnp.sqrt({squares(root)} + 1e-12)"], root
+        elif is_where(getattr(node, "parent", None)):
+            continue
         else:
-            new = f"jnp.sqrt({squares(root)} + 1e-12)"
-        return [new], root
-    return guarded(node, f"{text(divisor)} != 0"), node
+            variance = is_call(operands(root)[0], "var")
+            yield [text_with(root, f"{first} + {'1e-6' if variance else '1e-12'}")], root
+    yield guarded(node, f"{text(divisor)} != 0"), node
 
 
-def root_of(divisor, step):
-    """The call of norm or std that made a divisor, in the text or in the program."""
-    for node in ast.walk(divisor):
-        if callee(node) in ("std", "norm"):
-            return node
+def roots_of(divisor, step):
+    """The calls of norm, std or sqrt that made a divisor, in the text or in the program."""
+    found = list(ast.walk(divisor))
     for made in step.makers if step is not None else ():
-        node = expression(made.source) if made else None
-        if callee(node) in ("std", "norm"):
-            return node
-    return None
+        found.append(expression(made.source) if made else None)
+    return [n for n in dict.fromkeys(found) if is_call(n, "std", "norm", "sqrt")]
 
 
 def fix_exp(node, step):
@@ -124,26 +135,21 @@ def fix_softmax(node, step):
     return [text_with(node, f"({first}) - {prefix(node)}.max({first}{axis})") + note]
 
 
-def fix_logsumexp(node):
-    """-> log(sum(exp(x))) in one, and its node; or nothing."""
-    outer = [node.parent, getattr(node.parent, "parent", None)]
-    if [callee(n) for n in outer] != ["sum", "log"]:
-        return [], None
-    keywords = [text(k) for k in outer[0].keywords if k.arg in ("axis", "keepdims")]
-    return [f"jax.nn.logsumexp({', '.join([text(operands(node)[0]), *keywords])})"], outer[1]
-
-
-def fix_of(node, step=None):
-    """-> the lines to write instead of an expression, and the node of what they replace."""
+def fixes_of(node, step=None):
+    """-> for each recipe: the lines to write instead of an expression, the node they replace."""
     name, found = callee(node), operands(node)
     if not found or any(isinstance(o, ast.Starred) for o in found):
-        return [], node
+        return
     if name in ("log", "log2", "log10"):
-        return fix_log(node)
-    if name in ("/", "divide", "true_divide") and len(found) == 2:
-        return fix_division(node, step)
-    recipe = RECIPES.get(name)
-    return (recipe(node, step) if recipe else []), node
+        yield from fixes_of_log(node)
+    elif name in ("/", "divide", "true_divide") and len(found) == 2:
+        yield from fixes_of_division(node, step)
+    elif name in RECIPES:
+        yield RECIPES[name](node, step), node
+        if name == "norm":  # one that is never 0, to divide by
+            yield [f"jnp.sqrt({squares(node)} + 1e-12)"], node
+        elif name == "sqrt":
+            yield [text_with(node, f"{text(found[0])} + 1e-12")], node
 
 
 def fix_power(node, step):
@@ -182,35 +188,71 @@ RECIPES = {
 # ---- which recipe --------------------------------------------------------------------------------
 
 
+@safely(lambda step: ([], ""))
 def fix(step):
     """-> the lines that avoid a NaN, and the expression for which the last one stands.
 
-    Without a recipe: no lines.
+    They have been tried on the values that made the NaN. Without a recipe that helps: no lines.
     """
+    if step.recipe is None:
+        step.recipe = [], ""
+        step.recipe = chosen(step)
+    return step.recipe
+
+
+def chosen(step):
+    """The first recipe that helps."""
     if step.prim is None:
         return [], ""
-    branch = untaken_branch(step)
-    if branch is not None and branch[2] is not None:
-        where, number, risky = branch
-        lines = double_where(where, risky, number)
-        if lines:
-            return lines, text(where)
-    for culprit in [*step.infs, step]:
-        node = expression(culprit.source)
-        if node is None or culprit.prim is None:
-            continue
-        lines, old = fix_of(node, culprit)
-        if callee(node) == "exp":
-            whole, above = fix_logsumexp(node)
-            if whole:
-                lines, old = whole, above
-            elif step.prim.name == "div":
-                lines = fix_softmax(node, culprit)
-        elif culprit is not step and is_overflow(culprit):
-            continue
-        if lines:
-            return lines, text(old)
+    for lines, node, before in candidates(step):
+        trial = functools.partial(passes, step, lines, node, expression(step.source), before)
+        helps = trial()
+        if helps is None and step.history.run_again():
+            helps = trial()
+        if helps:
+            return lines, text(node)
     return [], ""
+
+
+def candidates(step):
+    """-> (lines, the node that the last one replaces, the statements that the others replace)."""
+    culprits = [*step.infs, step]
+    for culprit in culprits:
+        for lines, node in stable_forms(expression(culprit.source)):
+            yield lines, node, ()
+    branch = untaken_branch(step)
+    if branch is not None:
+        where, number, risky = branch
+        lines = risky is not None and double_where(where, risky, number)
+        if lines:
+            yield lines[0], where, lines[1]
+        for lines in double_wheres_of_names(where, number):
+            yield lines, where, ()
+    for culprit in culprits:
+        for lines, node in recipes_for(step, culprit):
+            yield lines, node, ()
+
+
+def recipes_for(step, culprit):
+    """The recipes for the expression in which an infinity or the NaN was made."""
+    node = expression(culprit.source)
+    if culprit.prim is None:
+        yield from without_infinity(node)
+    elif callee(node) == "exp" and step.prim.name == "div" and operands(node):
+        yield fix_softmax(node, culprit), node
+    elif node is not None and (
+        callee(node) == "exp" or culprit is step or not is_overflow(culprit)
+    ):
+        yield from fixes_of(node, culprit)
+
+
+def without_infinity(node):
+    """Where a mask puts -inf: the lowest finite number does as well, and its differences exist."""
+    if not is_where(node):
+        return
+    for operand in operands(node)[1:]:
+        if text(operand) in ("-jnp.inf", "-np.inf", "-numpy.inf", "float('-inf')"):
+            yield [text(replaced(node, operand, "-1e30"))], node
 
 
 def advice(step):
@@ -222,4 +264,18 @@ def advice(step):
         return "add a little to the diagonal: matrix + 1e-6 * jnp.eye(n)"
     if step.prim.name in ("triangular_solve", "lu"):
         return "use jnp.linalg.lstsq or pinv, or add a little to the diagonal"
+    return principle(step)
+
+
+def principle(step):
+    """In words, what makes an expression safe for which no recipe has helped."""
+    if untaken_branch(step) is not None:
+        return (
+            "give the branch that is not taken operands that do no harm there: a second where, "
+            "around what goes into it (the double where)"
+        )
+    for culprit in [*step.infs, step]:
+        words = PRINCIPLES.get(callee(expression(culprit.source)))
+        if words:
+            return words
     return ""

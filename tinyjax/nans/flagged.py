@@ -10,6 +10,7 @@ import threading
 from tinyjax.config import current_flags
 from tinyjax.core import Primitive, run
 from tinyjax.nans.describe import describe
+from tinyjax.nans.guard import safely
 from tinyjax.nans.history import History, holds
 from tinyjax.nans.watch import NOTICE, Watch
 from tinyjax.transforms.pmap import pmap_p
@@ -57,6 +58,7 @@ def look_at(prim, outs, args=(), params=None):
     raise error(word, prim, x, history, clear=params is not None)
 
 
+@safely(lambda prim, args, params, word: None)
 def opened_again(prim, args, params, word):
     """The history of an operation whose programs run equation by equation; None if it is clean."""
     watch = Watch()
@@ -73,9 +75,15 @@ def error(word, name, x, history, clear=True):
     """The FloatingPointError: JAX's words, then ours."""
     lines = [f"invalid value ({word}) encountered in {name}"]
     if clear:
-        step = getattr(history, "latest_step", None) or history.origin(word, x)
-        lines += describe(step, word=word, first=False)
+        lines += place_and_cause(word, x, history)
     return FloatingPointError("\n".join(lines))
+
+
+@safely(lambda word, x, history: ["(explain_nan(f)(...) looks for the operation that made it)"])
+def place_and_cause(word, x, history):
+    """The lines on where a bad value comes from."""
+    step = getattr(history, "latest_step", None) or history.origin(word, x)
+    return describe(step, word=word, first=False)
 
 
 def run_again(jaxpr, args):

@@ -1,13 +1,18 @@
 """The operations that have run, and where the NaNs and infinities in their results began."""
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from tinyjax import dtypes
+from tinyjax.nans.guard import safely
+from tinyjax.nans.scenes import Scenes
 from tinyjax.primitives.rules import Elementwise
 from tinyjax.quiet import restore, silence
+from tinyjax.runtime import objects_of
 from tinyjax.source import here
+from tinyjax.transforms.custom import custom_vjp
 
 PRODUCTS = ("mul", "div", "dot_general")  # what a cotangent is multiplied by
 
@@ -53,11 +58,22 @@ class Step:
         self.makers: list = []  # of a step that made a bad value: the steps of its operands
         self.infs: list = []  # of a step that made a NaN: where infinities among its operands began
         self.name = ""
+        self.history: Any = None
+        self.scene: Any = None  # the variables of the user's function, where it went wrong
+        self.recipe: Any = None  # the fix, once it has been looked for
 
     @property
     def phase(self):
         """ "forward" or "backward"."""
         return (self.source.phase if self.source else "") or "forward"
+
+    @functools.cached_property
+    def is_rule(self):
+        """Whether it stands in the backward rule of a custom_vjp function."""
+        if self.phase == "backward":
+            return False
+        rules = [getattr(f.bwd, "__code__", None) for f in objects_of(custom_vjp)]
+        return self.source is not None and any(self.source.code is code for code in rules)
 
     def index(self, word="nan"):
         """(result, place in it) of the first NaN or infinity."""
@@ -74,6 +90,7 @@ class History:
     def __init__(self, most_steps=20_000, most_bytes=1 << 28):
         self.most_steps, self.most_bytes = most_steps, most_bytes
         self.steps, self.bytes, self.count, self.loops = {}, 0, 0, []
+        self.scenes, self.again = Scenes(), None
 
     def of(self, x):
         """The step that made an array, or None."""
@@ -93,7 +110,7 @@ class History:
     def outside(self, x, name):
         """The step of a value that no operation has made."""
         step = Step(self.count, outs=[x], source=here())
-        step.name, step.nan, step.inf = name, step, step
+        step.name, step.nan, step.inf, step.history = name, step, step, self
         return self.keep(step)
 
     def origin(self, word, x):
@@ -101,13 +118,16 @@ class History:
         step = self.of(x) or self.outside(x, "")
         return getattr(step, word) or step
 
+    @safely(lambda *operation: None)
     def note(self, prim, args, params, outs):
         """Remember an operation, and find where its bad values began."""
         self.count += 1
         step = Step(self.count, prim, args, params, outs, None, self.loops)
         bad = [word for word in ("nan", "inf") if any(holds(word, o) for o in outs)]
-        if bad or prim.name in ("select_n", "sqrt"):
-            step.source = here()
+        step.history = self
+        step.source, scene = self.scenes.note(here())
+        if bad:
+            step.scene = scene
         if prim.name == "select_n" and step.phase == "backward":
             step.masked = step
         for a in args:
@@ -148,6 +168,7 @@ class History:
                 return other if place and other.number < step.number else step
         return step
 
+    @safely(lambda self, x, sources: x)
     def follow(self, x, sources):
         """x was taken out of, or put together from, other arrays: what is bad in it is theirs."""
         if self.of(x):
@@ -161,6 +182,15 @@ class History:
         step.masked = next((s.masked for s in known if s and s.masked), None)
         self.keep(step)
         return x
+
+    def run_again(self):
+        """Run the function once more without compiled programs, for the values of its variables;
+        False if that is not possible, or has been done."""
+        again, self.again = self.again, None
+        if again is None:
+            return False
+        self.scenes.calls.update(again().calls)
+        return True
 
     def latest(self, word):
         """The last known beginning of a NaN or infinity."""

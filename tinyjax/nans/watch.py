@@ -13,7 +13,9 @@ import numpy as np
 from tinyjax.array import Array, lift
 from tinyjax.config import debug_infs, debug_nans
 from tinyjax.core import EVAL, EvalTrace, active, run
+from tinyjax.nans.code import callee, expression
 from tinyjax.nans.history import History
+from tinyjax.source import here
 from tinyjax.transforms.batching import Axis, move_to
 from tinyjax.transforms.loops import Loop
 from tinyjax.transforms.programs import batch_jaxpr
@@ -82,8 +84,9 @@ def open_scan(watch, args, params):
     jaxpr, length, history = params["jaxpr"], params["length"], watch.history
     consts, carry, xs = split_list(args, params["num_consts"], params["num_carry"])
     rows = [None] * length
+    word = "fori_loop" if callee(expression(here())) == "fori_loop" else "scan"
     for i in range(length)[::-1] if params["reverse"] else range(length):
-        history.loops.append(f"iteration {i} of the scan")
+        history.loops.append(f"iteration {i} of the {word}")
         row = [history.follow(Array(x.npy[i], x.weak_type), [x]) for x in xs]
         outs = run(jaxpr, *consts, *carry, *row)
         carry, rows[i] = split_list(outs, params["num_carry"])
