@@ -203,10 +203,10 @@ for step in range(3):
     jax.jit(slow_sum)(jnp.ones(3))
 
 # %% [markdown]
-# It finds the program that is there, and that is not always what you want. Remember `scaled` of chapter 03:
-# it reads a variable from outside, and once it is traced it does not hear when that changes.
+# It was traced in the first pass only. Now `scaled` of chapter 03 again, which reads a variable from
+# outside. There the jitted function, once traced, kept the old number.
 #
-# **Predict.** Here it is again. `scale` becomes 5, and we make a **fresh** `jit`. What does this one return?
+# **Predict.** `scale` becomes 5, and we make a **fresh** `jit` of `scaled`. What does this one return?
 
 # %%
 scale = 2.0
@@ -225,7 +225,7 @@ print(jax.jit(scaled)(1.0))
 
 # %% [markdown]
 # 2.0. The function is the same and the type is the same, so the old program is found: `scale` is not in
-# the key. The cure is the one of chapter 03: pass what changes as an argument. (In notebooks this happens
+# the key. Harmless, then, only for a function that reads nothing which changes. The cure is the one of chapter 03: pass what changes as an argument. (In notebooks this happens
 # often: you change a number in one cell, and do not run again the cell that defines the function.)
 #
 # ## Static arguments
