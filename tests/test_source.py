@@ -1,5 +1,7 @@
 """Where equations come from: the user's line, through every transformation."""
 
+import collections
+import dataclasses
 import functools
 import pickle
 import subprocess
@@ -12,7 +14,7 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.core import all_eqns
-from tinyjax.source import Source, here, is_user_file, warn
+from tinyjax.source import Source, here, is_user_file, is_user_frame, warn
 from tinyjax.transforms.package_lines import sources
 
 
@@ -144,3 +146,87 @@ def test_a_warning_names_the_users_line():
         warn("by myself")
     assert [w.filename for w in caught] == [__file__, __file__]
     assert caught[1].lineno == caught[0].lineno + 1
+
+
+# ---- code without a file -------------------------------------------------------------------------
+
+
+def run_text(text, **names):
+    """The names after running a text, as a program of the user does with exec."""
+    space = {"jax": jax, "here": here, **names}
+    exec(text, space)
+    return space
+
+
+@pytest.mark.parametrize("names", [{}, {"__name__": "__main__"}, {"__name__": "model"}])
+def test_code_without_a_file_is_the_users(names):
+    """The line in it is named, without its text; not the line that calls."""
+    text = "\ndef f(x):\n    y = x + 1\n    if y > 0:\n        return y\n    return here()\n"
+    f = run_text(text, **names)["f"]
+    place = f(-5.0)
+    assert str(place) == "<string>:6 (f)" and place.text == ""
+    with pytest.raises(TypeError) as caught:
+        jax.jit(f)(1.0)
+    lines = str(caught.value).splitlines()
+    assert "The error occurred at <string>:4 (f)" in lines
+    assert "This value depends on argument x of f" in lines[1]
+    jaxpr = jax.make_jaxpr(run_text("f = lambda x: x * 2", **names)["f"])(1.0)
+    assert str(jaxpr.eqns[0].source) == "<string>:1 (<lambda>)"
+    found = eval("jax.make_jaxpr(lambda x: x * 2)(1.0)", {"jax": jax, **names})
+    assert str(found.eqns[0].source) == "<string>:1 (<lambda>)"
+
+
+def test_code_that_libraries_generate_is_not_the_users():
+    """Methods of dataclasses and named tuples."""
+
+    @dataclasses.dataclass
+    class Point:
+        x: object
+
+    pair = collections.namedtuple("pair", "x y")
+    found = []
+
+    class Number:
+        def __eq__(self, other):
+            found.append(sys._getframe(1))
+            return True
+
+    assert Point(Number()) == Point(Number())
+    assert found[0].f_code.co_filename == "<string>" and not is_user_frame(found[0])
+    frames = []
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, what, arg: frames.append(frame) if what == "call" else None)
+    pair(1, 2)
+    sys.setprofile(before)
+    made = [f for f in frames if f.f_code.co_filename == "<string>"]
+    assert all(not is_user_frame(f) for f in made)
+    with pytest.raises(TypeError) as caught:
+        jax.jit(lambda x: Point(x) == Point(x + 1))(1.0)
+    assert "test_source.py" in str(caught.value) and "<string>" not in str(caught.value)
+
+
+def test_generated_methods_of_scipy_are_not_the_users():
+    """norm.rvs goes through code that SciPy makes."""
+    from scipy import stats
+
+    class Seen(np.random.RandomState):
+        places = []  # noqa: RUF012
+
+        def standard_normal(self, *args, **kwargs):
+            frame = sys._getframe(1)
+            while frame is not None:
+                if frame.f_code.co_filename == "<string>":
+                    Seen.places.append(is_user_frame(frame))
+                frame = frame.f_back
+            return super().standard_normal(*args, **kwargs)
+
+    stats.norm.rvs(random_state=Seen(0))
+    assert not any(Seen.places)
+
+
+def test_warnings_of_code_without_a_file_stand_in_it():
+    """Not where it was called."""
+    text = "\ndef f(x):\n    return x[9]\n"
+    with pytest.warns(jax.errors.IndexOutOfBoundsWarning) as caught:
+        run_text(text)["f"](jax.numpy.ones(3))
+    assert (caught[0].filename, caught[0].lineno) == ("<string>", 3)

@@ -22,6 +22,7 @@ _PYTHON = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _INSTALLED = os.path.join(_PYTHON, "site-packages") + os.sep  # what a user installs is not Python
 
 # what this package writes and runs: how the names of these files begin
+TEXT = "<string>"  # the file, for Python, of code that has none
 GENERATED = ("<recording of ", "<reader of ", "<builder of ", "<driver of ", "<kernel ")
 new_tuple = tuple.__new__  # a third of the time that a NamedTuple's own constructor takes
 _is_user: dict[str, bool] = {}  # by the name of the file
@@ -96,11 +97,31 @@ def is_own_code(code):
 
 def is_user_file(name):
     """Whether a file holds code of users: not of tinyjax, NumPy or Python."""
-    if name == "<string>":  # `python -c`; otherwise what Python's library generates
+    if name == TEXT:  # `python -c`; otherwise see is_user_frame
         return sys.argv[:1] == ["-c"]
     if name.startswith((PACKAGE, *GENERATED, _NUMPY, "<frozen", "<__array_function__")):
         return False
     return name.startswith(_INSTALLED) or not name.startswith(_PYTHON)
+
+
+def is_user_frame(frame):
+    """Whether a frame runs code of users."""
+    name = frame.f_code.co_filename
+    return is_user_text(frame) if name == TEXT else is_user_file(name)
+
+
+def is_user_text(frame):
+    """Whether code without a file is the user's (exec, eval): libraries generate some, too, which
+    runs among the names of their modules, or is called by them."""
+    if frame.f_code.co_qualname.startswith("__create_fn__."):  # dataclasses
+        return False
+    module = frame.f_globals.get("__name__")
+    if module is None:
+        caller = frame.f_back
+        return caller is None or not caller.f_code.co_filename.startswith(_INSTALLED)
+    known = module.startswith(("namedtuple_", "tinyjax.", "numpy."))
+    installed = str(frame.f_globals.get("__file__")).startswith(_INSTALLED)
+    return not (known or installed or module.partition(".")[0] in sys.stdlib_module_names)
 
 
 def here():
@@ -122,7 +143,10 @@ def _find(frame, stop):
         user = _is_user.get(code.co_filename)
         if user:
             return new_tuple(Source, (code, frame.f_lasti, phase))
-        if user is None:
+        if user is None and code.co_filename == TEXT:  # has many authors: not remembered
+            if is_user_text(frame):
+                return new_tuple(Source, (code, frame.f_lasti, phase))
+        elif user is None:
             _is_user[code.co_filename] = is_user_file(code.co_filename)
             continue
         if code.co_name in _special and _special[code.co_name][0] is code:
@@ -158,7 +182,7 @@ def shared(f):
 def warn(message, category=UserWarning):
     """A warning at the user's line: Python shows it once per line and text."""
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and not is_user_file(frame.f_code.co_filename):
+    while frame.f_back is not None and not is_user_frame(frame):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
 

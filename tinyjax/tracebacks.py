@@ -25,7 +25,7 @@ import traceback
 
 from tinyjax.config import current_flags
 from tinyjax.errors import ConcretizationTypeError
-from tinyjax.source import GENERATED, PACKAGE, is_user_file
+from tinyjax.source import GENERATED, PACKAGE, TEXT, is_user_file, is_user_text
 
 NOTE = "(The frames of tinyjax are left out: TINYJAX_TRACEBACK=full shows them.)"
 
@@ -40,8 +40,8 @@ _owners: dict[str, int] = {}  # by the name of the file
 def owner(frame):
     """Whose code a frame runs: ours, that of NumPy or Python, or the user's."""
     filename = frame.f_code.co_filename
-    if filename == "<string>" and frame.f_globals.get("__name__") == "__main__":
-        return USERS  # python -c
+    if filename == TEXT:
+        return USERS if is_user_text(frame) else NEUTRAL
     known = _owners.get(filename)
     if known is None:
         known = USERS if is_user_file(filename) else NEUTRAL

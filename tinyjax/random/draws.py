@@ -15,7 +15,7 @@ import weakref
 from tinyjax.config import current_flags
 from tinyjax.core import EVAL, current_trace
 from tinyjax.errors import KeyReuseWarning
-from tinyjax.source import Source, here, is_user_file, warn
+from tinyjax.source import TEXT, Source, here, is_user_frame, warn
 from tinyjax.transforms.key_messages import drawn_twice
 
 HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -39,7 +39,7 @@ def draws(sampler):
         if flags.warn_key_reuse and not flags.debug_key_reuse:  # which raises
             frame = sys._getframe(1)
             code = frame.f_code
-            kind = _kinds.get(code.co_filename) or kind_of(code.co_filename)
+            kind = _kinds.get(code.co_filename) or kind_of(frame)
             if kind is USERS:
                 note(args[0] if args else kwargs.get("key"), code, frame.f_lasti)
             elif kind is OTHERS:
@@ -49,10 +49,13 @@ def draws(sampler):
     return wrapper
 
 
-def kind_of(filename):
-    """Whose code a file holds."""
-    kind = USERS if is_user_file(filename) else OTHERS
-    kind = _kinds[filename] = SAMPLERS if filename.startswith(HERE) else kind
+def kind_of(frame):
+    """Whose code a frame runs."""
+    filename = frame.f_code.co_filename
+    kind = USERS if is_user_frame(frame) else OTHERS
+    kind = SAMPLERS if filename.startswith(HERE) else kind
+    if filename != TEXT:  # which has many authors
+        _kinds[filename] = kind
     return kind
 
 
