@@ -348,7 +348,7 @@ def test_transformations_in_a_loop(said):
     last(said, "loss", "new function object", "jit once")
     for n in (2.0, 3.0):
         tinyjax.jit(functools.partial(lambda a, x: a * x, n))(1.0)
-    last(said, "argument 0 of partial", "2.0 -> 3.0")
+    last(said, "argument 0 of partial", "2.0 -> 3.0", "and pass argument 0 in the call.")
 
 
 def test_different_functions_are_no_reason(said):

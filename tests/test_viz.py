@@ -391,6 +391,28 @@ def test_slopes_are_those_of_grad():
     assert facts["heights"] == [float(wave(x)) for x in points]
 
 
+def test_a_pair_is_a_range():
+    """(-3, 3) is not a curve of two points."""
+    curve = viz.tangent_lines(jnp.sin, (-3, 3)).figure.axes[0].get_lines()[0]
+    xs, ys = curve.get_data()
+    assert len(xs) > 100 and (xs[0], xs[-1]) == (-3, 3)
+    np.testing.assert_allclose(ys, np.sin(xs), atol=1e-5)
+    with pytest.raises(ValueError, match=r"or \(low, high\)"):
+        viz.tangent_lines(jnp.sin, (3, -3))
+
+
+def test_points_without_a_tangent_are_told():
+    """log(0): no line, no warning of NumPy."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        picture = viz.tangent_lines(jnp.log, (0.0, 3.0), at=[0.0, 1.0], derivative=True)
+        picture._repr_mimebundle_()
+    assert "slope inf at x = 0" in picture.alt
+    assert picture.facts["slopes"] == [np.inf, 1.0]
+    labels = [t.get_text() for t in picture.figure.axes[0].texts]
+    assert labels == ["slope 1"]
+
+
 def test_tangents_touch_the_curve():
     picture = viz.tangent_lines(jnp.cos, jnp.linspace(-3, 3, 50), at=[1.0])
     curve, tangent, point = picture.figure.axes[0].get_lines()

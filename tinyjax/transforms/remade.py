@@ -105,7 +105,11 @@ def made_anew(jitted, key):
         Difference(f"{k} from outside: {earlier.around[k]} -> {around[k]}", "") for k in changed
     ]
     fix = "jit once, outside of the loop or function that calls it: f = jax.jit(...)"
-    fix += f", and pass {', '.join(changed[:SHOWN])} as an argument." if changed else "."
+    if changed:
+        shown = [k.removesuffix(" of partial") for k in changed[:SHOWN]]
+        bound = any(k.endswith(" of partial") for k in changed)
+        fix += f", and pass {', '.join(shown)} {'in the call' if bound else 'as an argument'}"
+    fix += "."
     lines = [
         f"{fun_name(fun)} ({defined_at(root)}) is traced again, called at "
         f"{here()}: it is a new function object, of the same code as {earlier.times} before.",

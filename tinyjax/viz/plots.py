@@ -20,6 +20,7 @@ from tinyjax.viz.canvas import (
     new_figure,
 )
 
+SAMPLES = 200  # points of a curve whose range is given
 PLACES = [(0, 16), (0, -16), (48, 12), (-48, 12), (48, -14), (-48, -14), (0, 32), (0, -32)]
 
 
@@ -76,7 +77,7 @@ def tangent_lines(f, xs, at=(), derivative=False):
 
     Args:
       f: a function of a number that returns a number, both real.
-      xs: where the curve is drawn: an array of numbers that rise.
+      xs: where the curve is drawn: an array of numbers that rise, or a pair (low, high).
       at: the points with a tangent; at most eight.
       derivative: also draw the curve of grad(f).
 
@@ -101,6 +102,9 @@ def tangent_lines(f, xs, at=(), derivative=False):
         )
     slopes = [float(slope(x)) for x in points]
     heights = [float(f(x)) for x in points]
+    finite = np.isfinite(heights) & np.isfinite(slopes)  # the rest is told, but has no line
+    drawn = [points[k] for k in np.flatnonzero(finite)]
+    tops, rises = [[v[k] for k in np.flatnonzero(finite)] for v in (heights, slopes)]
     figure, axes = new_axes(WIDTH * 0.85, 330, "x", "")
     axes.plot(xs, ys, color=EDGES["blue"], linewidth=2.2, label=f"{name}(x)", zorder=3)
     low, high = padded([ys])
@@ -110,7 +114,7 @@ def tangent_lines(f, xs, at=(), derivative=False):
         axes.plot(xs, rise, "--", color=EDGES["purple"], linewidth=1.8, label=label, zorder=3)
         low, high = padded([ys, rise])
     reach = (xs[-1] - xs[0]) * 0.14
-    for k, (x, y, m) in enumerate(zip(points, heights, slopes)):
+    for k, (x, y, m) in enumerate(zip(drawn, tops, rises)):
         # as long on the page whatever the slope is
         half = reach / np.hypot(1, m * reach * 6 / (high - low) / 2)
         label = "tangents" if k == 0 else None
@@ -127,7 +131,7 @@ def tangent_lines(f, xs, at=(), derivative=False):
     axes.set_ylim(low, high)
     legend(axes)
     fit(figure, axes)
-    label_points(figure, axes, points, heights, [f"slope {number(m)}" for m in slopes])
+    label_points(figure, axes, drawn, tops, [f"slope {number(m)}" for m in rises])
     tangents = listed(f"slope {number(m)} at x = {number(x)}" for x, m in zip(points, slopes))
     alt = f"The curve of {name} from x = {number(xs[0])} to {number(xs[-1])}"
     alt += f", with {count(len(points), 'tangent')}: {tangents}" if points else ""
@@ -140,8 +144,12 @@ def checked_curve(f, xs):
     if not callable(f):
         raise TypeError(f"tangent_lines: f must be a function, got {f!r}")
     xs = np.asarray(xs)
+    if xs.shape == (2,) and xs[0] < xs[1]:
+        xs = np.linspace(xs[0], xs[1], SAMPLES)
     if xs.ndim != 1 or len(xs) < 2 or not (np.diff(xs) > 0).all():
-        raise ValueError("tangent_lines: xs must be an array of at least two numbers that rise")
+        raise ValueError(
+            "tangent_lines: xs must be an array of at least two numbers that rise, or (low, high)"
+        )
     return called(f), xs.astype(np.float32)
 
 
