@@ -348,13 +348,13 @@ for which in [True, False]:
 
 # %% tags=["volatile"]
 def python_loop(y):
-    for i in range(40):
+    for i in range(200):
         y = y + 0.1 * jnp.sin(y)
     return y
 
 
 def lax_loop(y):
-    return lax.fori_loop(0, 40, lambda i, y: y + 0.1 * jnp.sin(y), y)
+    return lax.fori_loop(0, 200, lambda i, y: y + 0.1 * jnp.sin(y), y)
 
 
 for loop in (python_loop, lax_loop):
