@@ -156,14 +156,10 @@ except ValueError:
     print("an error")
 
 # %% [markdown]
-# An error: one element for each device, and no more. (Fewer are fine.) tinyjax says what to do about it, also
-# when two arguments do not agree:
+# An error: one element for each device, and no more. (Fewer are fine.) tinyjax says what to do about it:
 
 # %% tags=["tinyjax-only", "raises-exception"]
 jax.pmap(jnp.sin)(jnp.arange(9.0))
-
-# %% tags=["tinyjax-only", "raises-exception"]
-jax.pmap(jnp.add)(jnp.arange(8.0), jnp.arange(4.0))
 
 # %% [markdown]
 # A number has no axis to deal out. This is an error as well, and `in_axes=(0, None)` is what is needed.
@@ -442,25 +438,16 @@ print(np.asarray(measured.reshape(800, 3).std(0)))
 # %% [markdown]
 # ## Keys on devices
 #
-# **Predict.** Every device draws a number with the same key. What are the eight numbers?
+# The same key gives the same numbers, wherever it is used: with one key for all, each device would draw the
+# same noise, as the elements did under `vmap` in chapter 06. With dropout or noise that is not what you
+# want. Split the key and deal out the pieces, or let each device fold its number into the key. Both give
+# each device a key of its own.
 
 # %%
 def draw(key, x):
     return x + jax.random.normal(key)
 
 
-predict("11/same-key", ...)  # "all equal" or "all different"
-
-# %% tags=["reveal"]
-key = jax.random.key(2)
-print(jax.pmap(draw, in_axes=(None, 0))(key, jnp.zeros(8)))
-
-# %% [markdown]
-# All equal: the same key gives the same numbers, wherever it is used. With dropout or noise that is not what you
-# want. Split the key and deal out the pieces, or let each device fold its number into the key. Both give
-# each device a key of its own.
-
-# %%
 print(jax.pmap(draw)(jax.random.split(jax.random.key(3), 8), jnp.zeros(8)))
 
 
