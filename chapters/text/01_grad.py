@@ -372,8 +372,7 @@ print(safe_root(4.0), jax.grad(safe_root)(4.0))
 # 1. Open `exercises/01_grad/third_derivative.py`, write a function that takes `f` and returns its
 #    third derivative, and let `tinyjax check 01_grad/third_derivative` tell you whether it is right.
 # 2. `log(1 + exp(x))` has the slope 1 for large `x`. What does `grad` say at 100? Find out why (in
-#    tinyjax, ask `explain_nan`; with the change that it proposes the `nan` is gone, but is the slope
-#    right?). Then try `jnp.logaddexp(0.0, x)`.
+#    tinyjax, ask `explain_nan`). Then try `jax.nn.softplus(x)` and `jnp.logaddexp(0.0, x)`.
 # 3. Find the lowest point of `x**4 - x**2 + x` with `newton_step` and `jax.grad`, from -1.0. Where do
 #    the steps go from 0.0?
 

@@ -109,7 +109,19 @@ def logsumexp(node):
     return f"jax.nn.logsumexp({', '.join([text(x), *more])})"
 
 
-PATTERNS = [softplus, log_sigmoid, log_softmax, logsumexp, sigmoid]
+def softmax(node):
+    """exp(x) / sum(exp(x)), with any axis."""
+    if not is_binary(node, ast.Div):
+        return ""
+    x, total = operand_of(node.left, "exp"), operand_of(node.right, "sum")
+    if x is None or total is None or text(total) != text(node.left):
+        return ""
+    axes = [text(k.value) for k in node.right.keywords if k.arg == "axis"]
+    axes += [text(o) for o in operands(node.right)[1:2]]
+    return f"jax.nn.softmax({text(x)}, axis={axes[0] if axes else None})"
+
+
+PATTERNS = [softplus, log_sigmoid, log_softmax, logsumexp, sigmoid, softmax]
 
 
 def logit(node):
