@@ -9,7 +9,8 @@
 | `surroundings.py` `spots.py` | the state that a function can reach: read, compared, set back |
 | `code.py` `lines.py` | names in code objects; the syntax tree, where there is a text |
 | `elsewhere.py` `sets.py` | who else changes what is read; loops over sets |
-| `findings.py` `rewrites.py` `report.py` | what is said, the pure version, the report |
+| `findings.py` `report.py` | what is said; the report |
+| `rewrites.py` `draws.py` | the pure version: of state; of random numbers, I/O and clocks |
 """
 
 from tinyjax.lazy import lazy_imports as _lazy_imports

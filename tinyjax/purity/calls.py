@@ -1,5 +1,7 @@
 """Functions of Python that are not pure: input and output, clocks, entropy of the system."""
 
+import _thread
+import _warnings
 import datetime
 import io
 import os
@@ -19,6 +21,9 @@ C_FUNCTIONS = {
     time.sleep: ("time", "time.sleep"),
     os.urandom: ("entropy", "os.urandom"),
     os.getrandom if hasattr(os, "getrandom") else os.urandom: ("entropy", "os.urandom"),
+    id: ("entropy", "id"),
+    _warnings.warn: ("I/O", "warnings.warn"),
+    _thread.start_new_thread: ("thread", "threading.Thread.start"),
     print: ("I/O", "print"),
     input: ("I/O", "input"),
     open: ("I/O", "open"),
@@ -26,6 +31,10 @@ C_FUNCTIONS = {
 _FILE_METHODS = {"write", "read", "readline", "readlines", "writelines", "flush"}
 # module: (kind, names of its functions; empty for all)
 PYTHON_FUNCTIONS = {
+    "threading": ("thread", "start"),
+    "concurrent.futures.thread": ("thread", "submit"),
+    "pprint": ("I/O", "pprint pp"),
+    "warnings": ("I/O", "warn"),
     "logging": ("I/O", "debug info warning error exception critical log"),
     "secrets": ("entropy", ""),
     "uuid": ("entropy", "uuid1 uuid4"),
@@ -82,8 +91,14 @@ def python_call(frame):
     module = frame.f_globals.get("__name__", "")
     kind, names = PYTHON_FUNCTIONS.get(module, (None, ""))
     code = frame.f_code
+    if frame.f_locals.get("self") is os.environ and code.co_name in ("__getitem__", "get"):
+        return "I/O", "os.environ"
+    if module == "os" and code.co_name == "getenv":
+        return "I/O", "os.environ"
     if kind is None or (names and code.co_name not in names.split()) or code.co_name[0] in "_<":
         return None
     if module == "random" and type(frame.f_locals.get("self")).__name__ != "SystemRandom":
         return None
+    if kind == "thread":
+        return kind, "threading.Thread.start" if module == "threading" else "Executor.submit"
     return kind, f"{module.partition('.')[0]}.{code.co_name}"

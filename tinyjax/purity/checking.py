@@ -1,13 +1,14 @@
 """check_pure, and what jit does for check=True and under the flag check_purity."""
 
 import ast
+import contextvars
 
 import numpy as np
 
-from tinyjax.purity.findings import of_calls, of_changes, of_reads, of_sets
+from tinyjax.purity.findings import of_bodies, of_calls, of_changes, of_reads, of_sets, place_of
 from tinyjax.purity.lines import base_name, file_tree, parameters
 from tinyjax.purity.report import Finding, PurityReport
-from tinyjax.purity.rewrites import as_argument, changed_copy
+from tinyjax.purity.rewrites import changed_copy, in_words
 from tinyjax.purity.spots import MISSING
 from tinyjax.purity.tracing import trace_watched
 from tinyjax.purity.watching import Watch
@@ -67,7 +68,7 @@ def examine(f, args, kwargs):
         first = retried if retried.error is None else first
     second = watched_trace(f, args, kwargs, known, [c.key for c in first.changes])
     findings = [*of_changes(first, second.found), *of_calls(first), *of_sets(first)]
-    findings += [*of_reads(first), *of_numpy_arguments(args, kwargs, first)]
+    findings += [*of_reads(first), *of_numpy_arguments(args, kwargs, first), *of_bodies(first)]
     findings = sorted(without_doubles(findings), key=lambda f: (f.file, f.line))
     if not findings and first.error is not None:
         raise first.error
@@ -78,6 +79,10 @@ def examine(f, args, kwargs):
 
 def watched_trace(f, args, kwargs, known, changing=()):
     """-> the watch over one trace, with the program or the error; all that changed is set back."""
+    return contextvars.copy_context().run(_watched_trace, f, args, kwargs, known, changing)
+
+
+def _watched_trace(f, args, kwargs, known, changing):
     watch = Watch(f, changing)
     watch.program = watch.error = None
     try:
@@ -110,7 +115,7 @@ def undecided(watch):
         code.co_name if code else "?",
         "Traced twice with the same arguments, it made two different programs\n"
         "Something beside its arguments decides: a clock, random numbers, a library's counter.",
-        as_argument(code, "value") if code else "",
+        in_words("Make what it depends on an argument."),
         Source(code, 0) if code else None,
     )
 
@@ -129,11 +134,11 @@ def of_numpy_arguments(args, kwargs, watch):
             in_place = isinstance(node, ast.AugAssign) or isinstance(target, ast.Subscript)
             names = lines.get(getattr(node, "lineno", 0), {})
             if name in mine and in_place and names.get(name, MISSING) is given.get(name):
-                found.append(numpy_argument(code, node, name))
+                found.append(numpy_argument(watch, code, node, name))
     return found
 
 
-def numpy_argument(code, node, name):
+def numpy_argument(watch, code, node, name):
     """The finding for x[0] = 1 or x += 1, where x is a NumPy array of the caller."""
     at = next((i for i, p in enumerate(code.co_positions()) if p[0] == node.lineno), 0)
     return Finding(
@@ -141,6 +146,7 @@ def numpy_argument(code, node, name):
         name,
         f"{code.co_name} changes its argument `{name}` in place: a NumPy array of the caller\n"
         "Under jit it stays as it is (or an error is raised): it is traced. Make a new one:",
-        changed_copy(node) or f"{name} = {name}.at[...].set(...)",
+        changed_copy(node, place_of(watch, Source(code, 2 * at)).values)
+        or in_words(f"Make a changed copy of `{name}` with jnp, and return it."),
         Source(code, 2 * at),
     )

@@ -77,6 +77,32 @@ def nested(code):
             yield from nested(const)
 
 
+# ---- objects of any kind ------------------------------------------------------------------------
+# A look at an object may run the user's code (__getattr__, __class__ and __repr__ of lazy proxies),
+# which may raise anything.
+
+
+def peek(x, name, default=None):
+    """getattr, or the default, whatever is raised."""
+    try:
+        return getattr(x, name, default)
+    except Exception:
+        return default
+
+
+def is_a(x, types):
+    """isinstance, by the type alone: __class__ is not asked."""
+    return issubclass(type(x), types)
+
+
+def text_of(x):
+    """repr, or the name of the type if that raises."""
+    try:
+        return repr(x)
+    except Exception:
+        return f"<{type(x).__name__}>"
+
+
 # ---- whose code, whose class? --------------------------------------------------------------------
 
 
@@ -94,13 +120,20 @@ def is_watched(code, namespace):
     return own and code.co_filename == "<string>" and code.co_name != "__init__"
 
 
+def is_library(name):
+    """Whether a file is of an installed package."""
+    return source.is_user_file(name) and "site-packages" in name
+
+
 def is_user_module(module):
     """Whether a module, or one of that name, is the user's."""
-    if not isinstance(module, ModuleType):
+    if not is_a(module, ModuleType):
         name, module = module, sys.modules.get(module)
         if module is None:
             return name not in _STDLIB and name.partition(".")[0] != "tinyjax"
     if module.__name__ == "__main__":
+        return True
+    if module.__name__ == "unittest.mock":  # whose objects note that they are called
         return True
     if module.__name__.partition(".")[0] in {*_STDLIB, "tinyjax", "numpy"}:
         return False
@@ -109,4 +142,5 @@ def is_user_module(module):
 
 def is_user_class(cls):
     """Whether instances of a class hold state that the user's code may change."""
-    return is_user_module(getattr(cls, "__module__", None) or "builtins")
+    module = peek(cls, "__module__")
+    return is_user_module(module if isinstance(module, str) else "builtins")

@@ -7,7 +7,7 @@ seen that binds the name anew, or changes the thing, after the function was made
 import ast
 import types
 
-from tinyjax.purity.code import is_user_module, is_watched, nested, uses
+from tinyjax.purity.code import is_a, is_user_module, is_watched, nested, peek, uses
 from tinyjax.purity.lines import MUTATORS, definition, file_tree, names_in, own_nodes, parsed
 
 _SETUP = ("__init__", "__new__", "__post_init__", "__setattr__", "__setstate__", "__enter__")
@@ -102,8 +102,8 @@ def who_sets_attribute(thing, name, ran):
         if not is_user_module(cls.__module__):
             continue
         for method in vars(cls).values():
-            method = getattr(method, "__func__", getattr(method, "fun", method))
-            if not isinstance(method, types.FunctionType) or method.__name__ in _SETUP:
+            method = peek(method, "__func__", peek(method, "fun", method))
+            if not is_a(method, types.FunctionType) or method.__name__ in _SETUP:
                 continue
             if method.__code__ in ran:
                 continue
@@ -123,10 +123,10 @@ def who_sets_attribute(thing, name, ran):
 def functions_of(namespace):
     """The functions of the user that a module's globals hold, with the methods of its classes."""
     for x in list(namespace.values()):
-        members = list(vars(x).values()) if isinstance(x, type) else [x]
+        members = list(vars(x).values()) if is_a(x, type) else [x]
         for f in members:
-            f = getattr(f, "__func__", getattr(f, "fun", f))
-            mine = isinstance(f, types.FunctionType) and f.__globals__ is namespace
+            f = peek(f, "__func__", peek(f, "fun", f))
+            mine = is_a(f, types.FunctionType) and f.__globals__ is namespace
             if mine and is_watched(f.__code__, namespace):
                 yield f
 

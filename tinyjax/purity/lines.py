@@ -3,6 +3,7 @@
 import ast
 import functools
 import inspect
+import itertools
 import linecache
 
 # Methods that change the list, dict, set or array that they belong to.
@@ -31,16 +32,32 @@ _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Delete)
 def statement(source, name):
     """The statement on the line of a Source that is about a variable; None if there is no text.
 
-    A call that is part of an expression, as names.append(x) in a lambda, is a statement, too.
+    None, too, if there are several.
     """
-    nodes = nodes_at(source)
-    for node in nodes:
-        method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        if method and base_name(node.func.value) == name and node.func.attr in MUTATORS:
-            return ast.Expr(node)
-    simple = [n for n in nodes if isinstance(n, _SIMPLE)]
-    about = [n for n in simple if name in names_in(n)] or simple
-    return max(about, key=lambda n: (n.lineno, n.col_offset), default=None)
+    simple = [n for n in nodes_at(source) if isinstance(n, _SIMPLE) and name in names_in(n)]
+    return simple[0] if len(simple) == 1 else None
+
+
+def statement_of(source, node):
+    """The simple statement or return, on the line of a Source, that an expression is part of."""
+    if source.code.co_name == "<lambda>":
+        function = definition(source.code)
+        return ast.Return(function.body) if function and node in ast.walk(function.body) else None
+    kinds = (*_SIMPLE, ast.Return)
+    found = [n for n in nodes_at(source) if isinstance(n, kinds) and node in ast.walk(n)]
+    return max(found, key=lambda n: (n.lineno, n.col_offset), default=None)
+
+
+def parents_of(source):
+    """What is around each node on the line of a Source."""
+    pairs = [(n, child) for n in nodes_at(source) for child in ast.iter_child_nodes(n)]
+    return {child: parent for parent, child in pairs}
+
+
+def stored(node):
+    """The names that an expression, statement or function binds."""
+    found = ast.walk(node) if node is not None else ()
+    return {n.id for n in found if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def names_in(node):
@@ -59,7 +76,18 @@ def call_on(source, name):
     """The call of something that is written `name`, or ends so, on the line of a Source."""
     last = name.rpartition(".")[2]
     calls = [n for n in nodes_at(source) if isinstance(n, ast.Call)]
-    return next((c for c in calls if ast.unparse(c.func).rpartition(".")[2] == last), None)
+    found = [c for c in calls if ast.unparse(c.func).rpartition(".")[2] == last]
+    return found[0] if len(found) == 1 else None
+
+
+def call_at(source):
+    """The call whose instruction a Source is; None if it is another instruction, or no text."""
+    where = next(itertools.islice(source.code.co_positions(), source.instruction // 2, None), None)
+    for node in nodes_at(source) if where else ():
+        place = (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
+        if isinstance(node, ast.Call) and place == where:
+            return node
+    return None
 
 
 def nodes_at(source):
@@ -71,14 +99,26 @@ def nodes_at(source):
 
 def definition(code):
     """The def or lambda that a code object was made from; None if there is no text."""
-    tree = file_tree(code.co_filename)
+    tree, found = file_tree(code.co_filename), []
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, _DEFS):
             first = min([d.lineno for d in getattr(node, "decorator_list", [])] + [node.lineno])
             named = getattr(node, "name", "<lambda>") == code.co_name
             if named and code.co_firstlineno in (first, node.lineno):
-                return node
-    return None
+                found.append(node)
+    if len(found) > 1:  # several lambdas on a line
+        columns = [(p[0], p[2]) for p in code.co_positions() if p[2] is not None]
+        counts = [inside(n.body, columns) if isinstance(n, ast.Lambda) else 0 for n in found]
+        if counts.count(max(counts)) > 1:
+            return None
+        return found[counts.index(max(counts))]
+    return found[0] if found else None
+
+
+def inside(node, columns):
+    """How many of the places (line, column) of a code object's instructions a node spans."""
+    first, last = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+    return sum(first <= place < last for place in columns)
 
 
 def parameters(code):
@@ -105,10 +145,7 @@ def header(code, extra=()):
 def called(code, extra=()):
     """A call of a function with more arguments: 'f(x, scale)'."""
     name = "f" if code.co_name == "<lambda>" else code.co_name
-    names = parameter_list(code)
-    if names[:1] == ["self"]:
-        name, names = "model" if name == "__call__" else f"model.{name}", names[1:]
-    return f"{name}({', '.join(with_more(names, extra))})"
+    return f"{name}({', '.join(with_more(parameter_list(code), extra))})"
 
 
 def with_more(names, extra):

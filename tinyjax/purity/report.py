@@ -1,5 +1,6 @@
 """What a check of purity has to say: findings, and the report that holds them."""
 
+import html
 from dataclasses import dataclass
 
 from tinyjax.source import Source
@@ -12,10 +13,11 @@ class Finding:
     kind: "global read", "closure read", "attribute read" (what is read is changed by others),
       "global write", "closure write", "mutated argument", "mutated global", "mutated closure",
       "mutated attribute", "mutated default", "leaked tracer", "random state", "entropy", "I/O",
-      "time", "set order", "captured value" or "hidden state".
+      "thread", "time", "set order", "captured value", "hidden state" or "not run".
     variable: what it is about, as it is written in the code: "counter", "params['w']", "print".
     message: what happens, and in a second line why that matters.
-    rewrite: the same without the impurity, as code; several lines.
+    rewrite: the same without the impurity, as code; several lines. Where it is not sure what the
+      right code is, the principle in words, as a comment.
     source: where, a tinyjax.source.Source (or None).
     """
 
@@ -80,6 +82,9 @@ class PurityReport:
 
     def __getitem__(self, i):
         return self.findings[i]
+
+    def _repr_html_(self):
+        return f"<pre>{html.escape(repr(self))}</pre>"
 
     def __repr__(self):
         if self.ok:

@@ -1,154 +1,146 @@
-"""The pure version of what was found, as code that can be typed."""
+"""The pure version of what reads or changes state, as code that can be typed.
+
+Code is given only where it is sure to be right; otherwise the principle, as a comment in words.
+What `...` stands for stays as it was.
+"""
 
 import ast
 import re
+from types import CodeType
+from typing import NamedTuple
 
+import numpy as np
+
+from tinyjax.array import Array
+from tinyjax.core import Tracer
+from tinyjax.purity.code import is_a
 from tinyjax.purity.lines import (
-    call_on,
+    base_name,
     called,
+    definition,
     header,
     names_in,
-    nodes_at,
+    own_nodes,
     parameter_list,
+    parameters,
     returned,
+    statement,
+    stored,
 )
+from tinyjax.purity.spots import MISSING, attributes
+from tinyjax.source import Source
 
-_METHODS = {  # what a method does to its object -> the object that a pure function makes instead
-    "append": "[*{0}, {1}]",
-    "extend": "[*{0}, *{1}]",
-    "insert": "[*{0}[:{1}], {2}, *{0}[{1}:]]",
-    "pop": "{0}[:-1]",
-    "clear": "[]",
-    "reverse": "{0}[::-1]",
-    "sort": "sorted({0})",
-    "update": "{{**{0}, **{1}}}",
-    "setdefault": "{{{1}: {2}, **{0}}}",
-    "add": "{0} | {{{1}}}",
-    "discard": "{0} - {{{1}}}",
-    "remove": "[x for x in {0} if x != {1}]",
-    "fill": "jnp.full_like({0}, {1})",
+_METHODS = {  # what a method does to an object of a type -> what a pure function makes instead
+    (list, "append", 1): "[*{0}, {1}]",
+    (list, "extend", 1): "[*{0}, *{1}]",
+    (list, "pop", 0): "{0}[:-1]",
+    (list, "clear", 0): "[]",
+    (list, "reverse", 0): "{0}[::-1]",
+    (list, "sort", 0): "sorted({0})",
+    (dict, "update", 1): "{{**{0}, **{1}}}",
+    (dict, "setdefault", 2): "{{{1}: {2}, **{0}}}",
+    (dict, "pop", 1): "{{k: v for k, v in {0}.items() if k != {1}}}",
+    (dict, "clear", 0): "{{}}",
+    (set, "add", 1): "{0} | {{{1}}}",
+    (set, "discard", 1): "{0} - {{{1}}}",
+    (set, "clear", 0): "set()",
+    (np.ndarray, "fill", 1): "jnp.full_like({0}, {1})",
 }
-_LOGGING = ("debug", "info", "warning", "error", "exception", "critical")
 _AT = {ast.Add: "add", ast.Mult: "multiply", ast.Div: "divide", ast.Sub: "subtract"}
-# NumPy's and Python's random functions -> ours, with what they need
-_DRAWS = {
-    **dict.fromkeys(("normal", "randn", "standard_normal", "gauss", "normalvariate"), "normal"),
-    **dict.fromkeys(("uniform", "rand", "random", "random_sample"), "uniform"),
-    **dict.fromkeys(("randint", "integers", "randrange"), "randint"),
-    **dict.fromkeys(("choice", "choices", "sample"), "choice"),
-    **dict.fromkeys(("permutation", "shuffle"), "permutation"),
-    **dict.fromkeys(("exponential", "expovariate"), "exponential"),
-    **{n: n for n in ("beta", "gamma", "poisson", "binomial", "dirichlet", "laplace", "gumbel")},
-}
 
 
-def changed_copy(stmt, kind="ArraySpot"):
-    """A statement that makes a changed copy, for one that changes; None if it is another kind.
+class Place(NamedTuple):
+    """Where something happens, and what is known there."""
 
-    kind: what is changed, as the name of a class of spots.
-    """
+    code: CodeType
+    source: Source
+    values: dict  # the variables when the line ran first
+    direct: bool  # whether the caller calls this very function, under the name that it has
+    root: bool  # whether it is the function that was asked about, perhaps a method, perhaps wrapped
+
+
+def in_words(text):
+    """Advice that is no code."""
+    return f"# {text}"
+
+
+# ---- expressions ---------------------------------------------------------------------------------
+
+
+def resolve(node, values):
+    """What an expression of names, attributes and keys stands for, without running the user's code;
+    MISSING if that is not sure."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Name):
+        return values.get(node.id, MISSING)
+    if isinstance(node, ast.Attribute):
+        return attributes(resolve(node.value, values)).get(node.attr, MISSING)
+    if isinstance(node, ast.Subscript):
+        thing, key = resolve(node.value, values), resolve(node.slice, values)
+        if type(thing) in (list, tuple, dict) and type(key) in (int, str):
+            try:
+                return thing[key]
+            except (KeyError, IndexError, TypeError):
+                return MISSING
+    return MISSING
+
+
+def changed_copy(stmt, values):
+    """`name = a changed copy` for a statement that changes what a name stands for; or None."""
     if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call):
-        return _method_call(stmt.value)
+        return _method_call(stmt.value, values)
     if isinstance(stmt, ast.AugAssign):
-        value = ast.unparse(ast.BinOp(stmt.target, stmt.op, stmt.value))
-        if type(stmt.op) in _AT and is_index(stmt.target) and kind == "ArraySpot":
+        at = _AT.get(type(stmt.op))
+        if at and isinstance(stmt.target, ast.Subscript):
             thing, key = ast.unparse(stmt.target.value), ast.unparse(stmt.target.slice)
-            return f"{thing} = {thing}.at[{key}].{_AT[type(stmt.op)]}({ast.unparse(stmt.value)})"
-        return replaced(stmt.target, value, kind)
-    if isinstance(stmt, (ast.Assign, ast.AnnAssign)) and stmt.value is not None:
-        return replaced(target_of(stmt), ast.unparse(stmt.value), kind)
-    if isinstance(stmt, ast.Delete) and isinstance(stmt.targets[0], ast.Subscript):
-        d, key = ast.unparse(stmt.targets[0].value), ast.unparse(stmt.targets[0].slice)
-        copy = f"{{k: v for k, v in {d}.items() if k != {key}}}"
-        return replaced(stmt.targets[0].value, copy)
+            if is_a(resolve(stmt.target.value, values), (np.ndarray, Array, Tracer)):
+                value = f"jnp.asarray({thing}).at[{key}].{at}({ast.unparse(stmt.value)})"
+                return replaced(stmt.target.value, value, values)
+        value = ast.unparse(ast.BinOp(stmt.target, stmt.op, stmt.value))
+        return replaced(stmt.target, value, values)
+    if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1:
+        return replaced(stmt.targets[0], ast.unparse(stmt.value), values)
+    if isinstance(stmt, ast.Delete) and len(stmt.targets) == 1:
+        target = stmt.targets[0]
+        if isinstance(target, ast.Subscript) and type(resolve(target.value, values)) is dict:
+            d, key = ast.unparse(target.value), ast.unparse(target.slice)
+            copy = f"{{k: v for k, v in {d}.items() if k != {key}}}"
+            return replaced(target.value, copy, values)
     return None
 
 
-def target_of(stmt):
-    """What a statement assigns to; None if it does not."""
-    return getattr(stmt, "target", None) or next(iter(getattr(stmt, "targets", ())), None)
-
-
-def is_index(node):
-    """Whether an expression is x[...] with an index, not with a key."""
-    if not isinstance(node, ast.Subscript):
-        return False
-    return not (isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str))
-
-
-def replaced(target, value, kind=""):
-    """For `target = value`: new things instead, from the inside to the outside."""
+def replaced(target, value, values):
+    """For `target = value`: new things instead, from the inside to the outside; or None."""
     if isinstance(target, ast.Name):
         return f"{target.id} = {value}"
-    thing = ast.unparse(target.value) if hasattr(target, "value") else ""
-    if isinstance(target, ast.Attribute):
-        return replaced(target.value, f"dataclasses.replace({thing}, {target.attr}={value})")
-    key = ast.unparse(target.slice) if isinstance(target, ast.Subscript) else ""
-    if is_index(target) and kind == "SequenceSpot" and key.isdecimal():
-        return replaced(target.value, f"[*{thing}[:{key}], {value}, *{thing}[{int(key) + 1}:]]")
-    if is_index(target) and kind != "DictSpot":
-        return replaced(target.value, f"{thing}.at[{key}].set({value})")
-    if isinstance(target, ast.Subscript):
-        return replaced(target.value, f"{{**{thing}, {key}: {value}}}")
+    if not isinstance(target, ast.Subscript):
+        return None
+    thing, key = ast.unparse(target.value), ast.unparse(target.slice)
+    kind = type(resolve(target.value, values))
+    if kind is list and key.isdecimal():
+        return replaced(
+            target.value, f"[*{thing}[:{key}], {value}, *{thing}[{int(key) + 1}:]]", values
+        )
+    if issubclass(kind, (np.ndarray, Array, Tracer)):
+        return replaced(target.value, f"jnp.asarray({thing}).at[{key}].set({value})", values)
+    if kind is dict and not isinstance(target.slice, ast.Slice):
+        return replaced(target.value, f"{{**{thing}, {key}: {value}}}", values)
     return None
 
 
-def _method_call(call):
-    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _METHODS:
+def _method_call(call, values):
+    if not isinstance(call.func, ast.Attribute):
         return None
+    kind = type(resolve(call.func.value, values))
     thing, args = ast.unparse(call.func.value), [ast.unparse(a) for a in call.args]
     name = call.func.attr
-    if name == "update" and call.keywords:
+    if kind is dict and name == "update" and call.keywords and not args:
         args = ["dict(" + ", ".join(map(ast.unparse, call.keywords)) + ")"]
-    try:
-        return replaced(call.func.value, _METHODS[name].format(thing, *args))
-    except IndexError:  # called with fewer arguments than such a method takes
+    elif call.keywords or any(isinstance(a, ast.Starred) for a in call.args):
         return None
-
-
-# ---- by kind -------------------------------------------------------------------------------------
-
-
-def as_argument(code, variable):
-    """For a variable that is read: hand it in."""
-    name = variable.rpartition(".")[2].partition("[")[0]
-    call = called(code, [re.sub(r"^self\b", "model", variable.partition("[")[0])])
-    if code.co_name == "<lambda>":
-        return f"f = lambda {', '.join([*parameter_list(code), name])}: {returned(code)}\n{call}"
-    return f"{header(code, [name])}\n    ...\n{call}"
-
-
-def returned_too(code, stmt, variable):
-    """For a variable that is written: take it in, if it is read, and return the new one."""
-    name = variable.rpartition(".")[2]
-    if isinstance(target_of(stmt), ast.Attribute):
-        return attribute_write(code, stmt, target_of(stmt))
-    new = changed_copy(stmt) or f"{name} = ..."
-    reads = isinstance(stmt, ast.AugAssign) or new.endswith("...")
-    reads = reads or name in names_in(getattr(stmt, "value", stmt))
-    lines = [header(code, [name] if reads else []), f"    {new}"]
-    lines.append(f"    return {returned(code)}, {name}")
-    return "\n".join([*lines, f"y, {variable} = {called(code, [variable] if reads else [])}"])
-
-
-def mutation(code, stmt, variable, kind):
-    """For a thing that is changed in place: make a changed copy and return it."""
-    dotted = variable.partition("[")[0]
-    if isinstance(target_of(stmt), ast.Attribute):
-        return attribute_write(code, stmt, target_of(stmt))
-    name, new = dotted.rpartition(".")[2], changed_copy(stmt, kind)
-    if new and "." in dotted:  # self.items = ...: an attribute becomes a variable
-        new = re.sub(r"^\w+ = dataclasses\.replace\(\w+, (\w+)=(.*)\)$", r"\1 = \2", new)
-        new = named(new, dotted, name)
-    elif new:  # in a function that got the thing, it may have another name
-        name = new.partition(" =")[0]
-    extra = [] if name in code.co_varnames else [name]
-    new = new or f"{name} = ...  # a changed copy"
-    lines = [header(code, extra)] if extra else []
-    indent = "    " if extra else ""
-    lines += [f"{indent}{new}", f"{indent}return {named(returned(code), dotted, name)}, {name}"]
-    outside = re.sub(r"^self\b", "model", dotted) if "." in dotted else name
-    return "\n".join([*lines, f"y, {outside} = {called(code, [outside] if extra else [])}"])
+    form = _METHODS.get((kind, name, len(args)))
+    return replaced(call.func.value, form.format(thing, *args), values) if form else None
 
 
 def named(text, old, new):
@@ -156,17 +148,112 @@ def named(text, old, new):
     return re.sub(rf"(?<![\w.]){re.escape(old)}(?!\w)", new, text)
 
 
-def attribute_write(code, stmt, target):
-    """For self.w = value: return the value, and let the caller keep it."""
-    value, thing, call = stmt.value, ast.unparse(target), called(code)
+# ---- functions -----------------------------------------------------------------------------------
+
+
+def body_of(code):
+    """The statements of a function that ends in its only return of a value; None for others."""
+    node = definition(code)
+    if not isinstance(node, ast.FunctionDef) or returned(code) == "...":
+        return None
+    returns = [n for n in own_nodes(node) if isinstance(n, ast.Return)]
+    return node.body if returns == [node.body[-1]] else None
+
+
+def written_out(place, stmt, new, name, extra):
+    """The function with a statement replaced, and the name returned, too; and its call."""
+    body, result = body_of(place.code), returned(place.code)
+    if name in parameters(place.code):  # the head stays as it is
+        return f"{new}\nreturn {result}, {name}\ny, {name} = {called(place.code)}"
+    quiet = (ast.Global, ast.Nonlocal, ast.Return)
+    others = [s for s in body if s is not stmt and not isinstance(s, quiet) and not is_text(s)]
+    before = [s for s in others if s.lineno < stmt.lineno]
+    lines = [header(place.code, extra), *(["    ..."] if before else []), f"    {new}"]
+    lines += ["    ..."] if len(before) < len(others) else []
+    lines.append(f"    return {result}, {name}")
+    return "\n".join([*lines, f"y, {name} = {called(place.code, extra)}"])
+
+
+def is_text(stmt):
+    """Whether a statement is a docstring."""
+    return isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant)
+
+
+def as_argument(place, variable):
+    """For a variable that is read: hand it in."""
+    name, code = variable.partition("[")[0], place.code
+    if "." in name or not place.direct or not name.isidentifier():
+        function = "the lambda" if code.co_name == "<lambda>" else code.co_name
+        return in_words(f"Make `{name}` an argument of {function}.")
+    if code.co_name == "<lambda>":
+        if returned(code) == "...":
+            return in_words(f"Make `{name}` an argument of the lambda.")
+        extra = ", ".join([*parameter_list(code), name])
+        return f"f = lambda {extra}: {returned(code)}\n{called(code, [name])}"
+    return f"{header(code, [name])}\n    ...\n{called(code, [name])}"
+
+
+def changed(place, variable, root):
+    """For what is written or changed in place: take it in, make a changed copy, and return it."""
+    dotted = variable.partition("[")[0]
+    words = in_words(f"Take `{dotted}` as an argument, and return a changed copy of it.")
+    if root == "default":
+        words = f"Let `{dotted}` be None by default; make a new one in the function and return it."
+        return in_words(words)
+    if not place.root and place.code.co_name[0] != "<":
+        who = place.code.co_name
+        words = in_words(f"Let {who} take `{dotted}` as an argument, and return a changed copy.")
+    name, body = dotted, body_of(place.code)
+    stmt = statement(place.source, base_name_of(dotted))
+    if stmt is None or body is None or stmt not in body:
+        return words
+    target = getattr(stmt, "target", None) or next(iter(getattr(stmt, "targets", ())), None)
+    if isinstance(target, ast.Attribute) and place.root:
+        return attribute_write(place, stmt, target) or words
+    new = changed_copy(stmt, place.values) if "." not in dotted and place.direct else None
+    if not new or new.partition(" =")[0] != name:
+        return words
+    known = name in parameters(place.code)
+    reads = isinstance(stmt, ast.AugAssign) or not isinstance(target, ast.Name)
+    reads = reads or name in names_in(stmt.value) or name in used_before(body, stmt)
+    return written_out(place, stmt, new, name, [name] if reads and not known else [])
+
+
+def used_before(body, stmt):
+    """The names in the statements before one."""
+    return {name for s in body[: body.index(stmt)] for name in names_in(s)}
+
+
+def attribute_write(place, stmt, target):
+    """For self.w = value: return the value, and let the caller keep it; or None."""
+    if not isinstance(target.value, ast.Name) or not isinstance(stmt, (ast.Assign, ast.AugAssign)):
+        return None
+    code, body, value, thing = place.code, body_of(place.code), stmt.value, ast.unparse(target)
     if isinstance(stmt, ast.AugAssign):
-        value = ast.BinOp(stmt.target, stmt.op, stmt.value)
-    name = thing.rpartition(".")[2]
+        value = ast.BinOp(target, stmt.op, stmt.value)
+    name, later = target.attr, body[body.index(stmt) + 1 : -1]
+    taken = name in {*names_in(definition(code)), *parameters(code)}
+    if taken or any(thing in ast.unparse(s) for s in later):
+        return None
     result = named(returned(code), thing, name)
     lines = [f"{name} = {ast.unparse(value)}", f"return {result}, {name}"]
-    if thing.startswith("self."):
-        thing = thing.replace("self", "model", 1)
-    return "\n".join([*lines, f"y, {thing} = {call}"])
+    if not place.direct:
+        return "\n".join([*lines, in_words(f"and the caller keeps it in `{thing}`")])
+    return "\n".join([*lines, f"y, {thing} = {called(code)}"])
+
+
+def one_of_many(text, is_draw):
+    """The part of a rewrite that is right beside others: the new statement, the rest in words."""
+    if is_draw:
+        words = "Take a key, split it, and draw each of the random numbers from a key of its own."
+        return in_words(words)
+    lines = [line.strip() for line in text.splitlines()]
+    end = next((i for i, line in enumerate(lines) if line.startswith("return ")), 0)
+    kept = [line for line in lines[:end] if line != "..." and not line.startswith("def ")]
+    taken = lines[0].startswith("def ")
+    words = "Return it" if kept else "Return the value"
+    words = "Take it as an argument, and return it" if taken else words
+    return "\n".join([*kept, in_words(f"{words} together with all else that is changed.")])
 
 
 def base_name_of(path):
@@ -174,111 +261,38 @@ def base_name_of(path):
     return path.partition("[")[0].partition(".")[0]
 
 
-def leak(code, stmt, variable, outermost):
-    """For a traced value that is put somewhere: return it.
-
-    outermost: whether it is the checked function itself that does it, whose call can be shown.
-    """
-    target, value, after = target_of(stmt), variable, f"{variable} = kept"
-    if isinstance(target, (ast.Name, ast.Attribute)) and outermost:
-        return attribute_write(code, stmt, target)
-    if isinstance(stmt, ast.Assign):
-        value, after = ast.unparse(stmt.value), f"{ast.unparse(target)} = kept"
-    elif isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call) and stmt.value.args:
-        args = [ast.unparse(a) for a in stmt.value.args]
-        value = args[-1]
-        after = f"{ast.unparse(stmt.value.func)}({', '.join([*args[:-1], 'kept'])})"
-    lines = [f"return {returned(code)}, {value}"]
-    if outermost:
-        after = re.sub(r"^self\b", "model", after)
-        lines += [f"y, kept = {called(code)}", f"{after}  # outside of {code.co_name}"]
-    return "\n".join(lines)
-
-
-def draw(source):
-    """For hidden randomness: a key."""
-    code, ours, shape = source.code, "uniform", "shape"
-    for node in [n for n in nodes_at(source) if isinstance(n, ast.Call)]:
-        last = ast.unparse(node.func).rpartition(".")[2]
-        if last in _DRAWS:
-            ours, shape = _DRAWS[last], _shape(node, last)
-    extra = {"randint": f"key, {shape}, low, high", "choice": "key, a", "permutation": "key, x"}
-    call = f"jax.random.{ours}({extra.get(ours, f'key, {shape}')})"
-    return (
-        f"{header(code, ['key'])}\n    ... {call}\n"
-        f"key, subkey = jax.random.split(key)  # key = jax.random.key(0) at the start\n"
-        f"{called(code, ['subkey'])}"
-    )
+def leak(place, variable, root):
+    """For a traced value that is put somewhere: return it."""
+    code, name = place.code, base_name_of(variable)
+    stmt, body = statement(place.source, name), body_of(code)
+    words = "Return the value, and let the caller keep it."
+    if not place.root and code.co_name[0] != "<":
+        words = f"Return the value from {code.co_name} (from a loop: as part of what it carries)."
+    elif stmt is not None and body is not None and stmt not in body:
+        words = "Collect such values in a list of the function's own, and return that."
+    if stmt is None or body is None or stmt not in body or not place.root:
+        return in_words(words)
+    target = getattr(stmt, "target", None) or next(iter(getattr(stmt, "targets", ())), None)
+    if isinstance(target, (ast.Name, ast.Attribute)):
+        return changed(place, variable, root)
+    later = {name for s in body[body.index(stmt) + 1 :] for name in stored(s)}
+    pair = kept_value(stmt, target)
+    if pair is None or not place.direct or root not in ("global", "closure"):
+        return in_words(words)
+    value, after = pair
+    if later & names_in(ast.parse(value)) or names_in(ast.parse(after)) - {name, "kept"}:
+        return in_words(words)
+    lines = [f"return {returned(code)}, {value}", f"y, kept = {called(code)}"]
+    return "\n".join([*lines, f"{after}  # outside of {code.co_name}"])
 
 
-def _shape(call, name):
-    """The shape that is drawn, as text."""
-    for keyword in call.keywords:
-        if keyword.arg == "size":
-            text = ast.unparse(keyword.value)
-            return f"({text},)" if isinstance(keyword.value, ast.Constant) else text
-    if name in ("rand", "randn", "random", "standard_normal") and call.args:
-        args = [ast.unparse(a) for a in call.args]
-        if len(args) == 1 and isinstance(call.args[0], ast.Tuple):
-            return args[0]
-        return f"({args[0]},)" if len(args) == 1 else f"({', '.join(args)})"
-    return "()"
-
-
-def effect(kind, name, source):
-    """For I/O, time and the like."""
-    code = source.code
-    call = call_on(source, name)
-    if name == "open" and call is not None and len(call.args) > 1:
-        mode = ast.unparse(call.args[1])
-        if any(letter in mode for letter in "wax"):
-            return f"y = {called(code)}\nwith {ast.unparse(call)} as file:  # after\n    ..."
-    if name == "print":
-        return printing(call)
-    if kind == "time" and name.startswith("time."):
-        clock = "perf_counter" if "sleep" in name else name.partition(".")[2]
-        return (
-            f"start = time.{clock}()\n"
-            f"y = jax.block_until_ready({called(code)})\n"
-            f"print(time.{clock}() - start)  # outside of {code.co_name}"
-        )
-    if kind == "time":
-        return f"{header(code, ['now'])}\n    ...\n{called(code, [f'{name}()'])}"
-    if kind == "entropy":
-        return draw(source)
-    text = ast.unparse(call) if call is not None else f"{name}(...)"
-    if kind == "I/O" and call is not None and name.rpartition(".")[2] in _LOGGING:
-        args = ", ".join([name, *map(ast.unparse, call.args)])
-        return f"jax.debug.callback({args})"
-    text = text if len(text) < 60 else f"{name}(...)"
-    if name.endswith(("write", "writelines")) and call is not None and call.args:
-        written = ast.unparse(call.args[0])
-        after = f"{ast.unparse(call.func)}(text)  # outside of {code.co_name}"
-        return f"return {returned(code)}, {written}\ny, text = {called(code)}\n{after}"
-    value = "value" if name in ("input", "open") or "read" in name or "load" in name else None
-    if value:
-        call = called(code, ["value"])
-        return f"value = {text}  # before\n{header(code, ['value'])}\n    ...\n{call}"
-    return f"y = {called(code)}\n{text}  # after"
-
-
-def printing(call):
-    """print(...) as jax.debug.print(...)."""
-    if call is None or not call.args:
-        return 'jax.debug.print("x = {}", x)'
-    words, values = [], []
-    for arg in call.args:
-        if isinstance(arg, ast.Constant) and isinstance(arg.value, str):
-            words.append(arg.value.replace("{", "{{").replace("}", "}}"))
-        elif isinstance(arg, ast.JoinedStr):
-            for part in arg.values:
-                if isinstance(part, ast.FormattedValue):
-                    values.append(ast.unparse(part.value))
-            words.append(
-                "".join(p.value if isinstance(p, ast.Constant) else "{}" for p in arg.values)
-            )
-        else:
-            words.append("{}")
-            values.append(ast.unparse(arg))
-    text = '"' + " ".join(words).replace('"', '\\"').replace("\n", "\\n") + '"'
-    return f"jax.debug.print({', '.join([text, *values])})"
+def kept_value(stmt, target):
+    """-> (the value that a statement keeps, the statement that keeps `kept`); or None."""
+    if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1 and base_name(target):
+        return ast.unparse(stmt.value), f"{ast.unparse(target)} = kept"
+    call = stmt.value if isinstance(stmt, ast.Expr) else None
+    method = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr
+    known = method in ("append", "add", "appendleft")
+    if known and len(call.args) == 1 and not call.keywords:
+        return ast.unparse(call.args[0]), f"{ast.unparse(call.func)}(kept)"
+    return None

@@ -6,6 +6,7 @@ import dis
 from tinyjax.purity.lines import file_tree
 
 _ORDERED = ("list", "tuple", "enumerate", "zip", "iter", "map", "next", "join")  # keep the order
+_ANY_ORDER = ("any", "all", "min", "max", "len", "set", "frozenset", "sorted")
 _OPERATORS = (ast.BitAnd, ast.BitOr, ast.Sub, ast.BitXor)
 _METHODS = ("union", "intersection", "difference", "symmetric_difference")
 
@@ -19,8 +20,10 @@ def loops_over_sets(code, lines):
     if tree is None:
         yield from _without_text(code, lines)
         return
+    free = {id(arg) for node in ast.walk(tree) for arg in without_order(node)}
     for node in ast.walk(tree):
-        for iterated in _iterated(node):
+        loop = isinstance(node, (ast.ListComp, ast.GeneratorExp))
+        for iterated in _iterated(node) if not loop or id(node) not in free else ():
             line = iterated.lineno
             names = lines.get(line)
             if names is None or not code.co_firstlineno <= line:
@@ -29,14 +32,24 @@ def loops_over_sets(code, lines):
                 yield line, ast.unparse(iterated), ast.unparse(_sorted(node, iterated))
 
 
+def without_order(node):
+    """The arguments of any(...) and the like, whose result is the same in any order."""
+    name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
+    return node.args if name in _ANY_ORDER else []
+
+
 def _iterated(node):
     """The expressions whose order a node takes over."""
     if isinstance(node, (ast.For, ast.AsyncFor)):
         return [node.iter]
-    if isinstance(node, (ast.ListComp, ast.DictComp, ast.GeneratorExp)):
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], (ast.Tuple, ast.List)):
+        return [node.value]
+    if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
         return [node.generators[0].iter]
     if isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else None
+        if name == "pop" and not node.args:
+            return [node.func.value]
         name = node.func.id if isinstance(node.func, ast.Name) else name
         return node.args if name in _ORDERED else []
     return []
@@ -47,6 +60,10 @@ def _sorted(node, iterated):
     text = ast.parse(f"sorted({ast.unparse(iterated)})", mode="eval").body
     if isinstance(node, (ast.For, ast.AsyncFor)):
         return ast.Name(f"for {ast.unparse(node.target)} in {ast.unparse(text)}:")
+    if isinstance(node, ast.Assign):
+        return ast.Name(f"{ast.unparse(node.targets[0])} = {ast.unparse(text)}")
+    if isinstance(node, ast.Call) and ast.unparse(node).endswith(".pop()"):
+        return ast.Name(f"{ast.unparse(text)}[0]")
     return text
 
 

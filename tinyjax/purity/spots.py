@@ -5,9 +5,15 @@ contain has spots of its own (`Surroundings.add`), and so each change has one pl
 """
 
 import collections
+import contextvars
+import itertools
+import os
 import random
+import types
 
 import numpy as np
+
+from tinyjax.purity.code import is_a, peek, text_of
 
 MISSING = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 LARGE, SAMPLE = 1 << 26, 10_000  # bytes of an array to keep a copy of; elements of larger ones
@@ -20,13 +26,13 @@ def same(a, b):
         return True
     if type(a) is not type(b):
         return False
-    if isinstance(a, tuple):
+    if is_a(a, tuple):
         return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, dict):
+    if is_a(a, dict):
         return len(a) == len(b) and all(k in b and same(x, b[k]) for k, x in a.items())
-    if isinstance(a, PLAIN):
-        return a == b
-    return isinstance(a, np.ndarray) and _content_of(a) == _content_of(b)
+    if is_a(a, PLAIN):
+        return a == b or (a != a and b != b)  # NaN
+    return is_a(a, np.ndarray) and _content_of(a) == _content_of(b)
 
 
 def _content_of(x):
@@ -49,6 +55,13 @@ class Spot:
     def read(self):
         """What is there now, as something that does not change."""
         raise NotImplementedError
+
+    def content(self):
+        """read(), or MISSING if a class of the user does not let itself be read."""
+        try:
+            return self.read()
+        except Exception:
+            return MISSING
 
     def write(self, content):
         """Set it back."""
@@ -114,7 +127,7 @@ class SequenceSpot(Spot):
 
     def parts(self):
         parts = enumerate(self.thing)
-        return [(f"{self.path}[{i}]", x) for i, x in parts if not isinstance(x, PLAIN)]
+        return [(f"{self.path}[{i}]", x) for i, x in parts if not is_a(x, PLAIN)]
 
 
 class DictSpot(Spot):
@@ -129,7 +142,7 @@ class DictSpot(Spot):
 
     def parts(self):
         parts = self.thing.items()
-        return [(f"{self.path}[{k!r}]", x) for k, x in parts if not isinstance(x, PLAIN)]
+        return [(f"{self.path}[{text_of(k)}]", x) for k, x in parts if not is_a(x, PLAIN)]
 
 
 class SetSpot(Spot):
@@ -160,10 +173,11 @@ class AttributeSpot(Spot):
     """The attributes of an object."""
 
     def read(self):
-        cls, found = type(self.thing), dict(getattr(self.thing, "__dict__", {}))
+        cls, found = type(self.thing), attributes(self.thing)
         for name in slots_of(cls):
-            if hasattr(self.thing, name):
-                found[name] = getattr(self.thing, name)
+            value = peek(self.thing, name, MISSING)
+            if value is not MISSING:
+                found[name] = value
         return {n: x for n, x in found.items() if not is_cached(cls, n)}
 
     def write(self, content):
@@ -235,7 +249,67 @@ def _frozen(state):
     return state.copy() if isinstance(state, np.ndarray) else state
 
 
+class EnvironSpot(DictSpot):
+    """os.environ."""
+
+    def write(self, content):
+        for name in self.thing.keys() - content.keys():
+            del self.thing[name]
+        self.thing.update(content)
+
+    def parts(self):
+        return []
+
+
+class NamespaceSpot(DictSpot):
+    """All that a module holds, for globals()["name"] = value."""
+
+    def write(self, content):
+        for name in self.thing.keys() - content.keys():
+            del self.thing[name]
+        for name, x in content.items():
+            if self.thing.get(name, MISSING) is not x:
+                self.thing[name] = x
+
+    def parts(self):
+        return []
+
+
+class ContextSpot(Spot):
+    """A context variable. It is set back by the context that the trace runs in."""
+
+    def read(self):
+        return self.thing.get(MISSING)
+
+    def write(self, content):
+        pass
+
+
+class IteratorSpot(Spot):
+    """How far an iterator is; only that of a list or the like can be set back."""
+
+    def read(self):
+        if is_a(self.thing, itertools.count):
+            return repr(self.thing)
+        if is_a(self.thing, types.GeneratorType):
+            return self.thing.gi_frame and self.thing.gi_frame.f_lasti, peek(
+                self.thing.gi_frame, "f_lineno"
+            )
+        return self.thing.__reduce__()[2:]
+
+    def write(self, content):
+        if content and hasattr(self.thing, "__setstate__"):
+            self.thing.__setstate__(content[0])
+
+
+ITERATORS = (itertools.count, types.GeneratorType, type(iter([])), type(iter(())))
 GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
+
+
+def attributes(x):
+    """A copy of an object's __dict__."""
+    found = peek(x, "__dict__")
+    return dict(found) if is_a(found, (dict, types.MappingProxyType)) else {}
 
 
 def slots_of(cls):
@@ -247,19 +321,23 @@ def slots_of(cls):
 
 def is_cached(cls, name):
     """Whether an attribute is a functools.cached_property: it would be computed again."""
-    return type(getattr(cls, name, None)).__name__ == "cached_property"
+    return type(peek(cls, name)).__name__ == "cached_property"
 
 
 def spot_kind(x):
     """The kind of spot that an object of the standard types is; None for others."""
-    if isinstance(x, GENERATORS):
-        return None if isinstance(x, random.SystemRandom) else RandomSpot
-    if isinstance(x, (list, collections.deque)):
-        return SequenceSpot
-    if isinstance(x, dict):
-        return DictSpot
-    if isinstance(x, set):
-        return SetSpot
-    if isinstance(x, np.ndarray):
-        return ArraySpot
-    return None
+    if is_a(x, random.SystemRandom):
+        return None
+    return next((spot for types, spot in KINDS if is_a(x, types)), None)
+
+
+KINDS = (
+    (GENERATORS, RandomSpot),
+    ((list, collections.deque), SequenceSpot),
+    (dict, DictSpot),
+    (set, SetSpot),
+    (np.ndarray, ArraySpot),
+    (type(os.environ), EnvironSpot),
+    (contextvars.ContextVar, ContextSpot),
+    (ITERATORS, IteratorSpot),
+)

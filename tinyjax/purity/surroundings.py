@@ -13,13 +13,14 @@ import types
 import numpy as np
 
 from tinyjax.core import Tracer
-from tinyjax.purity.code import is_user_class, is_user_module, is_watched, uses
+from tinyjax.purity.code import is_a, is_user_class, is_watched, nested, peek, text_of, uses
 from tinyjax.purity.spots import (
     MISSING,
     AttributeSpot,
     CellSpot,
     ClassSpot,
     FunctionSpot,
+    NamespaceSpot,
     NameSpot,
     RandomSpot,
     same,
@@ -37,7 +38,25 @@ class Change:
     def __init__(self, spot, before, after):
         self.spot, self.before, self.after, self.source = spot, before, after, None
 
-    key = property(lambda self: (self.spot.root, self.spot.path, type(self.spot)))
+    @property
+    def key(self):
+        """What tells the same change in another run."""
+        part = tuple(self.before.keys()) if self.is_part else ()
+        return (self.spot.root, self.spot.path, type(self.spot), *part)
+
+    @property
+    def is_part(self):
+        """Whether it is about one attribute, not about all of an object."""
+        mock = type(self.spot.thing).__module__ == "unittest.mock"
+        return is_a(self.spot, (AttributeSpot, ClassSpot)) and is_a(self.before, dict) and not mock
+
+    def by_attribute(self):
+        """A change of several attributes of an object as one change for each."""
+        if not self.is_part or not is_a(self.after, dict):
+            return [self]
+        names = {**self.before, **self.after}
+        pairs = [(n, self.before.get(n, MISSING), self.after.get(n, MISSING)) for n in names]
+        return [Change(self.spot, {n: a}, {n: b}) for n, a, b in pairs if not same(a, b)]
 
     def members(self):
         """What was put there: triples (path, before, after) of the parts that differ."""
@@ -49,9 +68,13 @@ class Change:
         if not isinstance(before, dict) or not isinstance(after, dict):
             return []
         attribute = isinstance(self.spot, (AttributeSpot, ClassSpot))
-        form = "{}.{}" if attribute else "{}[{!r}]"
+        form = "{}.{}" if attribute else "{}[{}]"
         return [
-            (form.format(path, k), before.get(k, MISSING), after.get(k, MISSING))
+            (
+                form.format(path, k if attribute else text_of(k)),
+                before.get(k, MISSING),
+                after.get(k, MISSING),
+            )
             for k in {**before, **after}
             if not same(before.get(k, MISSING), after.get(k, MISSING))
         ]
@@ -83,34 +106,42 @@ class Surroundings:
 
     def add(self, x, root, path):
         """Add the spots that can be reached from an object."""
-        if id(x) in self.seen or isinstance(x, Tracer):
+        if id(x) in self.seen or is_a(x, Tracer):
             return
         kind = spot_kind(x)
         if kind:
             self.add_spot(kind(x, root, path))
-        elif isinstance(x, tuple):
+        elif is_a(x, tuple):
             for i, part in enumerate(x):
                 self.add(part, root, f"{path}[{i}]")
-        elif isinstance(x, types.FunctionType):
+        elif is_a(x, types.FunctionType):
             self.add_function(x, root, path)
-        elif isinstance(x, types.MethodType):
-            self.add(x.__self__, root if path == "self" else "attribute", "self")
+        elif is_a(x, types.MethodType):
+            self.add(x.__self__, root if path == "self" else "attribute", owner(x))
             self.add(x.__func__, root, path)
-        elif isinstance(x, functools.partial):
-            self.seen[id(x)] = x
-            for part in (x.func, *x.args, *x.keywords.values()):
-                self.add(part, root, path)
-        elif isinstance(x, type):
+        elif is_a(x, functools.partial):
+            self.add_partial(x, root, path)
+        elif is_a(x, type):
             if is_user_class(x):
                 self.add_spot(ClassSpot(x, root, path))
-        elif isinstance(x, NAMESPACES) or is_user_class(type(x)):
+        elif is_a(x, NAMESPACES) or is_user_class(type(x)):
             self.add_object(x, root, path)
-        elif type(x).__module__.startswith("tinyjax."):
+        elif str(type(x).__module__).startswith("tinyjax."):
             self.add_wrapper(x, root, path)
+
+    def add_partial(self, x, root, path):
+        """A functools.partial: its function, and what it hands in, by the parameters' names."""
+        self.seen[id(x)] = x
+        self.add(x.func, root, path)
+        code = peek(x.func, "__code__")
+        names = code.co_varnames[peek(x.func, "__self__") is not None :] if code else ()
+        names = [*names, *[f"args[{i}]" for i in range(len(names), len(x.args))]]
+        for name, part in (*zip(names, x.args), *x.keywords.items()):
+            self.add(part, "partial", name)
 
     def add_object(self, x, root, path):
         """An instance of a class of the user: its attributes, and those of the class."""
-        if isinstance(x, types.ModuleType):
+        if is_a(x, types.ModuleType):
             return
         self.add_spot(AttributeSpot(x, root, path))
         if is_user_class(type(x)):
@@ -122,7 +153,7 @@ class Surroundings:
         """What a transformation of ours made: the functions inside."""
         self.seen[id(x)] = x
         for name in WRAPPED:
-            part = getattr(x, name, None)
+            part = peek(x, name)
             if callable(part):
                 self.add(part, root, path)
 
@@ -135,7 +166,7 @@ class Surroundings:
             if not mine:  # a wrapper of a library: what it holds counts, not its own variables
                 for _, x in spot.parts():
                     if callable(x):
-                        self.add(x, "closure", getattr(x, "__name__", name))
+                        self.add(x, "closure", peek(x, "__name__", name))
                 continue
             self.cells.setdefault(code, {})[name] = cell
             if id(cell) not in self.seen:
@@ -143,7 +174,7 @@ class Surroundings:
         if mine:
             self.add_defaults(f)
             self.add_spot(FunctionSpot(f, root, f.__name__))
-        wrapped = getattr(f, "__wrapped__", None)
+        wrapped = peek(f, "__wrapped__")
         if wrapped is not None:
             self.add(wrapped, root, path)
 
@@ -156,46 +187,66 @@ class Surroundings:
             self.add(x, "default", name)
 
     def add_globals(self, code, namespace):
-        """The globals that a code object names, as they are now."""
+        """The globals that a code object, or a function in it, names, as they are now."""
         if code in self.codes:
             return
-        self.codes.add(code)
-        for use in uses(code):
-            name = use.names[0]
-            if use.scope != "global" or (name not in namespace and not use.written):
-                continue
-            value = namespace.get(name)
-            if isinstance(value, types.ModuleType):
-                if len(use.names) > 1 and is_user_module(value):
+        for inner in nested(code):
+            self.codes.add(inner)
+            for use in uses(inner):
+                name = use.names[0]
+                if use.scope != "global" or (name not in namespace and not use.written):
+                    continue
+                value = namespace.get(name)
+                if not is_a(value, types.ModuleType):
+                    self.add_name(namespace, name, name)
+                elif len(use.names) > 1 and not is_foreign(value, use.names[1]):
                     self.add_name(vars(value), use.names[1], f"{name}.{use.names[1]}")
-                continue
-            self.add_name(namespace, name, name)
+
+    def add_namespace(self, namespace):
+        """All globals of a module, for globals()["name"] = value."""
+        if id(namespace) not in self.seen:
+            self.add_spot(NamespaceSpot(namespace, "global", "globals()"))
 
     def add_name(self, namespace, name, path):
         """A global variable."""
         key = ("name", id(namespace), name)
-        if key not in self.seen and not isinstance(namespace.get(name), types.ModuleType):
+        if key not in self.seen and not is_a(namespace.get(name), types.ModuleType):
             self.seen[key] = namespace
             spot = NameSpot(namespace, name, "global", path)
             self.spots.append(spot)
-            self.contents.append(spot.read())
+            self.contents.append(spot.content())
             for inner, x in spot.parts():
                 self.add(x, "global", inner)
 
     def changes(self):
         """What is no longer as it was."""
-        return self.changes_of(range(len(self.spots)))
+        found = self.changes_of(range(len(self.spots)))
+        return [part for change in found for part in change.by_attribute()]
 
     def changes_of(self, numbers):
         """The changes of some spots."""
         found = []
         for i in numbers:
-            now = self.spots[i].read()
+            now = self.spots[i].content()
             if not same(self.contents[i], now):
                 found.append(Change(self.spots[i], self.contents[i], now))
         return found
 
     def restore(self):
         """Set everything back, what was found first last."""
-        for change in reversed(self.changes()):
+        for change in reversed(self.changes_of(range(len(self.spots)))):
             change.spot.write(change.before)
+
+
+def is_foreign(module, name):
+    """Whether a variable of a module is ours, or one of the streams that a check sets."""
+    streams = module.__name__ == "sys" and name in ("stdin", "stdout", "stderr")
+    return streams or module.__name__.startswith("tinyjax")
+
+
+def owner(method):
+    """What the object of a method is called in it: 'self', or the name of the class."""
+    if is_a(method.__self__, type):
+        return method.__self__.__name__
+    names = peek(peek(method.__func__, "__code__"), "co_varnames", ())
+    return names[0] if names else "self"

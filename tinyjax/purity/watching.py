@@ -6,10 +6,11 @@ import sys
 import types
 
 from tinyjax.purity.calls import Call, c_call, python_call
-from tinyjax.purity.code import is_watched
-from tinyjax.purity.spots import CellSpot
-from tinyjax.purity.surroundings import WRAPPED, Surroundings
+from tinyjax.purity.code import is_a, is_library, is_watched, peek
+from tinyjax.purity.spots import CellSpot, same
+from tinyjax.purity.surroundings import WRAPPED, Change, Surroundings
 from tinyjax.source import Source
+from tinyjax.transforms.jit import JitFunction
 from tinyjax.tree_util import tree_leaves
 
 CALLED = (types.FunctionType, types.MethodType, functools.partial)
@@ -25,8 +26,10 @@ class Watch:
     def __init__(self, f, changing=()):
         self.surroundings = Surroundings()
         self.surroundings.add(f, "closure", "self")
-        self.roots = root_codes(f)
-        self.changing, self.followed, self.found = set(changing), [], {}
+        self.roots, self.direct = root_codes(f), direct_code(f)
+        self.outermost = outermost_code(f)
+        self.changing = {key[:3] for key in changing}
+        self.followed, self.found = {}, {}  # number -> content; key -> the lines that change it
         self.lines = {}  # code -> line that ran -> the local variables when it did so first
         self.namespaces, self.calls = {}, []
         self.held = {}  # code -> parameter -> object that was there before, such as self
@@ -40,7 +43,10 @@ class Watch:
         code = frame.f_code
         known = self._watched.get(id(code))  # the hash of a code object looks at all that is in it
         if known is None:
-            known = self._watched[id(code)] = is_watched(code, frame.f_globals), code
+            mine, caller = is_watched(code, frame.f_globals), frame.f_back
+            if mine and code.co_filename == "<string>" and caller is not None:
+                mine = not is_library(caller.f_code.co_filename)  # what a library generates
+            known = self._watched[id(code)] = mine, code
         return known[0]
 
     def __enter__(self):
@@ -62,6 +68,8 @@ class Watch:
         """A function in C is called."""
         if event == "c_call" and self.is_watched(frame):
             found = c_call(arg)
+            if arg is globals:
+                self.surroundings.add_namespace(frame.f_globals)
             if found:
                 self.calls.append(Call(*found, Source(frame.f_code, frame.f_lasti)))
 
@@ -118,15 +126,20 @@ class Watch:
         for i in range(self._looked, len(spots) if self.changing else 0):
             key = (spots[i].root, spots[i].path, type(spots[i]))
             if key in self.changing:
-                self.followed.append((key, i))
+                self.followed[i] = self.surroundings.contents[i]
         self._looked = len(spots)
 
     def look(self):
         """Note which followed spots the last line changed."""
-        if self.followed:
-            for change in self.surroundings.changes_of([i for _, i in self.followed]):
-                self.found.setdefault(change.key, self.place)
-                self.followed = [(k, i) for k, i in self.followed if k != change.key]
+        around = self.surroundings
+        for i, last in self.followed.items():
+            now = around.spots[i].content()
+            if not same(last, now):
+                self.followed[i] = now
+                for change in Change(around.spots[i], last, now).by_attribute():
+                    places = self.found.setdefault(change.key, [])
+                    if self.place not in places:
+                        places.append(self.place)
 
 
 def root_codes(f):
@@ -137,25 +150,49 @@ def root_codes(f):
         if id(x) in seen:
             continue
         seen[id(x)] = x
-        code = getattr(x, "__code__", None) if isinstance(x, CALLED) else None
+        code = peek(x, "__code__") if is_a(x, CALLED) else None
         if code is not None and is_watched(code, x.__globals__):
             found.add(code)
             todo += wrapped(x, ("__wrapped__",))
         elif code is not None:
             cells = [CellSpot(c, "closure", "").read() for c in x.__closure__ or ()]
             todo += [c for c in cells if callable(c)]
-        if code is None and callable(x) and not isinstance(x, type):
+        if code is None and callable(x) and not is_a(x, type):
             todo.append(type(x).__call__)
-        if code not in found and (isinstance(x, CALLED) or is_ours(x)):
+        if code not in found and (is_a(x, CALLED) or is_ours(x)):
             todo += wrapped(x, WRAPPED)
     return found
 
 
+def direct_code(f):
+    """The code object of the very function that the caller calls, perhaps with jit around it;
+    None for methods, partials and what other transformations made."""
+    while is_a(f, JitFunction):
+        f = f.fun
+    if not is_a(f, types.FunctionType) or "__wrapped__" in vars(f):
+        return None
+    if f.__defaults__ or f.__kwdefaults__:  # a call may leave arguments out
+        return None
+    name = f.__code__.co_qualname.rpartition("<locals>.")[2]
+    return f.__code__ if name == f.__code__.co_name else None
+
+
+def outermost_code(f):
+    """The code object of a function or method, perhaps with jit around it; None for others."""
+    while is_a(f, JitFunction):
+        f = f.fun
+    if not is_a(f, (types.FunctionType, types.MethodType, functools.partial)) and not is_ours(f):
+        f = type(f).__call__
+    f = peek(f, "__func__", f)
+    plain = is_a(f, types.FunctionType) and "__wrapped__" not in vars(f)
+    return f.__code__ if plain else None
+
+
 def wrapped(x, names):
     """The functions that stand behind one."""
-    return [part for part in [getattr(x, n, None) for n in names] if callable(part)]
+    return [part for part in [peek(x, n) for n in names] if callable(part)]
 
 
 def is_ours(x):
     """Whether an object is what one of our transformations made."""
-    return type(x).__module__.startswith("tinyjax.")
+    return str(type(x).__module__).startswith("tinyjax.")

@@ -54,8 +54,12 @@ def lift_args(leaves, name, what="argument", static="jit(f, static_argnames=...)
             which = f"{known[i]}" if len(known) == len(leaves) else f"leaf {i}"
             if which.isidentifier():
                 static = static.replace("...", f'"{which}"')
+            try:
+                shown = repr(x)
+            except Exception:  # of a class of the user
+                shown = "an object"
             raise TypeError(
-                f"Error interpreting {what} to {name}: {which} is {x!r} of type {type(x)}, which "
+                f"Error interpreting {what} to {name}: {which} is {shown} of type {type(x)}, which "
                 "is not an array or a number. If it is a string, a function or a setting, make "
                 f"the argument static with {static}."
             )
