@@ -745,6 +745,7 @@ STABLE = [
     (lambda x: jnp.log(jnp.exp(x).sum(axis=0)).sum(), Z + 100, "jax.nn.logsumexp(x, axis=0)"),
     (lambda x: jnp.log(jnp.sum(jnp.exp(x), 0)), Z + 100, "jax.nn.logsumexp(x, axis=0)"),
     (lambda x: -jnp.log(jax.nn.softmax(x)[1]), AT_ZERO * 1000, "jax.nn.log_softmax(x)[1]"),
+    (lambda x: (jnp.exp(x) / jnp.exp(x).sum()).sum(), Z + 100, "jax.nn.softmax(x, axis=None)"),
     (lambda x: -jnp.log(jax.nn.softmax(x)).sum(), AT_ZERO * 1000, "jax.nn.log_softmax(x)"),
 ]
 
@@ -771,6 +772,16 @@ def test_expressions_that_change_something_are_not_run():
 
     report = explain_nan(f)(-1.0)
     assert len(seen) == 1 and report.fix == "" and "keep the operand of log above 0" in str(report)
+
+
+SPECIES = np.array(["Adelie", "Gentoo"])  # a global that is no array of JAX
+STRANGE = [SPECIES.astype(object), np.datetime64("2026-01-01"), object(), {1: SPECIES}]
+
+
+def test_other_values_around_do_no_harm():
+    names = SPECIES
+    report = explain_nan(lambda x: jnp.exp(x) / jnp.sum(jnp.exp(x), axis=-1) + len(names))(Z + 100)
+    assert report.fix == "jax.nn.softmax(x, axis=-1)"
 
 
 def test_an_infinity_that_masks():

@@ -13,7 +13,7 @@ import io
 import numpy as np
 
 from tinyjax import dtypes
-from tinyjax.array import is_arraylike, lift
+from tinyjax.array import lift
 from tinyjax.autodiff import grad
 from tinyjax.config import debug_infs, debug_nans, enable_x64
 from tinyjax.core import EVAL, active
@@ -78,14 +78,14 @@ def programs(lines, node, end, before=(), everywhere=False):
 
 class Outcome:
     """What a piece of code gives: its values as floats of NumPy, and whether all of it, with the
-    gradient, is finite. values is None if it cannot run."""
+    gradient, is finite. values is None if it cannot run. change is done to the floats first."""
 
-    def __init__(self, code, names):
+    def __init__(self, code, names, change=lambda value: value):
         self.values, self.finite = None, False
         with contextlib.suppress(Exception):
             code = compile_lines(code)
             used = {n.id for n in ast.walk(code) if isinstance(n, ast.Name)}
-            chosen = {n: v for n, v in names.items() if n in used and is_float(v)}
+            chosen = {n: change(v) for n, v in names.items() if n in used and is_float(v)}
             values = floats(run(code, names, chosen))
             slopes = floats(grad(lambda chosen: total(run(code, names, chosen)))(chosen))
             self.finite = all(np.isfinite(v).all() for v in values + slopes)
@@ -129,7 +129,8 @@ def total(tree):
 
 def is_real(x):
     """Whether a value is a real number or an array of them."""
-    return is_arraylike(x) and dtypes.issubdtype(lift(x).dtype, np.floating)
+    dtype = getattr(x, "dtype", None)
+    return isinstance(x, float) if dtype is None else dtypes.issubdtype(dtype, np.floating)
 
 
 def is_float(tree):
@@ -141,8 +142,8 @@ def is_float(tree):
 
 
 def wide(x):
-    """A value in 64 bits."""
-    return tree_map(lambda v: np.asarray(lift(v).npy, np.float64), x) if is_float(x) else x
+    """Floats in 64 bits."""
+    return tree_map(lambda v: np.asarray(lift(v).npy, np.float64), x)
 
 
 def passes(step, lines, node, end, before=()):
@@ -179,7 +180,7 @@ def tried(old, new, scenes):
         if after.values is None or not after.finite or not before.agrees(after):
             return False
         with enable_x64(True):
-            exact = Outcome(old, {n: wide(v) for n, v in names.items()})
+            exact = Outcome(old, names, wide)
         return exact.values is None or exact.agrees(after, np.finfo(np.float32).max)
     return None
 
