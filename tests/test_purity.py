@@ -527,7 +527,7 @@ CALLS = {
         "# Do it outside",
     ),
     "log": (lambda x: log.info("a %s", x) or x, "I/O", "log.info", "jax.debug.callback(log.info"),
-    "open": (opens, "I/O", "builtins.open", "# Read it before"),
+    "open": (opens, "I/O", "builtins.open", "# Write it outside"),
     "system": (lambda x: os.system("true") or x, "I/O", "os.system", "# Do it outside"),
     "random": (lambda x: x * random.random(), "random state", "random", "jax.random.uniform"),
     "randint": (lambda x: x * random.randint(1, 2), "random state", "random", "jax.random.randint"),

@@ -109,7 +109,7 @@ STALE = {  # function, change, name that is reported
         "hidden",
     ),
     "array": (lambda x: x * weight, lambda v: set_global("weight", X * v), "weight"),
-    "length": (lambda x: x * len(depth), lambda v: depth.extend([1] * int(v)), "depth["),
+    "length": (lambda x: x * len(depth), lambda v: depth.extend([1] * int(v)), "depth`"),
 }
 
 
@@ -354,6 +354,12 @@ def test_a_class_and_a_partial_have_their_names():
 
     (finding,) = check_pure(functools.partial(grow, acc=[]), X)
     assert finding.variable == "acc" and "what functools.partial hands in" in finding.message
+
+
+def test_types_instead_of_arrays_and_the_report_in_a_notebook():
+    report = check_pure(lambda x: x * 2, jax.ShapeDtypeStruct((3,), jnp.float32))
+    assert report
+    assert report._repr_html_().startswith("<pre>&lt;lambda&gt; is pure")
 
 
 def test_a_cache_is_said_mildly():

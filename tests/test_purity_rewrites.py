@@ -169,6 +169,12 @@ def sets_item(x):
     return x
 
 
+def adds_in_place(x):
+    global words
+    words += (5.0,)
+    return x
+
+
 def sorts(x):
     words.sort()
     return x
@@ -195,6 +201,7 @@ CHANGES = {
     sets_key: ("seen", {3: 2.0}),
     adds_to_value: ("table", {"w": 3.0, "b": 2.0}),
     sets_item: ("words", [7.0, 1.0]),
+    adds_in_place: ("words", [3.0, 1.0, 5.0]),
     sorts: ("words", [1.0, 3.0]),
     adds_member: ("members", {1, 2, 3}),
 }

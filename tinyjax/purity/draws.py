@@ -172,6 +172,9 @@ def effect(kind, name, place):
         return in_words("Take a key or a number as an argument; draw with jax.random.")
     if last in _LOGGING and call is not None and not call.keywords:
         return f"jax.debug.callback({', '.join(map(ast.unparse, [call.func, *call.args]))})"
+    mode = ast.unparse(call.args[1]) if name == "open" and call and len(call.args) > 1 else ""
+    if any(letter in mode for letter in "wax"):
+        return in_words("Write it outside, after the call: return what is to be written.")
     if (
         name.startswith("os.environ")
         or name in ("input", "open")

@@ -15,7 +15,7 @@ from tinyjax.purity.code import is_a
 from tinyjax.purity.findings import of_changes, read_finding, reads, shown
 from tinyjax.purity.report import Finding, PurityReport
 from tinyjax.purity.rewrites import in_words
-from tinyjax.purity.spots import MISSING, same
+from tinyjax.purity.spots import MISSING, SequenceSpot, same
 from tinyjax.purity.surroundings import Change
 from tinyjax.purity.tracing import is_inside
 from tinyjax.purity.watching import root_codes
@@ -83,6 +83,8 @@ class Captured:
             ]:
                 if isinstance(old, Tracer) or isinstance(new, Tracer):
                     continue
+                if is_a(spot, SequenceSpot) and (old is MISSING or new is MISSING):
+                    path, old, new = spot.path, MISSING, MISSING  # it has another length
                 rank, path = min(self.rank(spot, name) for name in self.names(spot, path))
                 found.append((rank + callable(old) / 2, path, old, new))
         if not found:
@@ -140,6 +142,6 @@ def unnamed(watch):
         name,
         f"{name} reads something that was changed after it had been traced\n"
         "Traced anew it makes another program; the compiled one keeps the old value.",
-        in_words("Make what it reads an argument."),
+        in_words("Make what it reads an argument. (clear_cache() forgets the old program.)"),
         Source(code, 0) if code else None,
     )

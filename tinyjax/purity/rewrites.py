@@ -97,7 +97,9 @@ def changed_copy(stmt, values):
             if is_a(resolve(stmt.target.value, values), (np.ndarray, Array, Tracer)):
                 value = f"jnp.asarray({thing}).at[{key}].{at}({ast.unparse(stmt.value)})"
                 return replaced(stmt.target.value, value, values)
-        value = ast.unparse(ast.BinOp(stmt.target, stmt.op, stmt.value))
+        value = combined(stmt, values)
+        if value is None:
+            return None
         return replaced(stmt.target, value, values)
     if isinstance(stmt, ast.Assign) and len(stmt.targets) == 1:
         return replaced(stmt.targets[0], ast.unparse(stmt.value), values)
@@ -108,6 +110,17 @@ def changed_copy(stmt, values):
             copy = f"{{k: v for k, v in {d}.items() if k != {key}}}"
             return replaced(target.value, copy, values)
     return None
+
+
+def combined(stmt, values):
+    """The new value of `target op= value`; None if that is not target op value."""
+    kind = type(resolve(stmt.target, values))
+    thing, value = ast.unparse(stmt.target), ast.unparse(stmt.value)
+    if kind is list:  # which takes any iterable
+        return f"[*{thing}, *{value}]" if isinstance(stmt.op, ast.Add) else None
+    if kind is dict:
+        return f"{{**{thing}, **dict({value})}}" if isinstance(stmt.op, ast.BitOr) else None
+    return ast.unparse(ast.BinOp(stmt.target, stmt.op, stmt.value))
 
 
 def replaced(target, value, values):
@@ -197,6 +210,10 @@ def changed(place, variable, root):
     """For what is written or changed in place: take it in, make a changed copy, and return it."""
     dotted = variable.partition("[")[0]
     words = in_words(f"Take `{dotted}` as an argument, and return a changed copy of it.")
+    if root in ("argument", "object") and place.root:
+        words = in_words(
+            f"Return a changed copy of `{dotted}` instead, and let the caller keep it."
+        )
     if root == "default":
         words = f"Let `{dotted}` be None by default; make a new one in the function and return it."
         return in_words(words)

@@ -302,7 +302,7 @@ class IteratorSpot(Spot):
             self.thing.__setstate__(content[0])
 
 
-ITERATORS = (itertools.count, types.GeneratorType, type(iter([])), type(iter(())))
+ITERATORS: tuple[type, ...] = (itertools.count, types.GeneratorType, type(iter([])), type(iter(())))
 GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
 
 
