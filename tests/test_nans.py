@@ -759,6 +759,13 @@ def test_formulas_with_a_stable_form(f, x, fix):
         np.testing.assert_allclose(eval(fix, good), eval(report.instead_of, good), 1e-5)
 
 
+def test_a_fix_of_a_second_derivative():
+    def slope(x):
+        return jax.grad(lambda x: jnp.where(x > 0, x**1.5, 0.0))(x)
+
+    assert explain_nan(slope)(0.0).fix.splitlines()[-1] == "jnp.where(x > 0, safe ** 1.5, 0.0)"
+
+
 def test_a_value_that_was_right_is_not_changed():
     report = explain_nan(lambda x: (x**x).sum())(np.float32([4.0, 0.0]))
     assert report.fix == "" and "fix: keep the base above 0" in str(report)

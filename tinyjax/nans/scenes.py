@@ -20,6 +20,7 @@ from tinyjax.tree_util import tree_leaves, tree_map
 
 MOST = 40  # calls of functions whose variables are remembered
 ROWS = 8  # examples of a batch that are looked at
+is_users = functools.lru_cache(4096)(is_user_file)
 
 
 class Scenes:
@@ -35,7 +36,7 @@ class Scenes:
         told from what Python generates by the file alone), and what is remembered.
         """
         frame, typed = sys._getframe(1), None
-        while frame is not None and not is_user_file(frame.f_code.co_filename):
+        while frame is not None and not is_users(frame.f_code.co_filename):
             if typed is None and is_typed(frame.f_code):
                 typed = frame
             frame = frame.f_back

@@ -8,6 +8,7 @@ count as well, so that a fix cannot be finite and wrong.
 
 import ast
 import contextlib
+import functools
 import io
 
 import numpy as np
@@ -78,16 +79,23 @@ def programs(lines, node, end, before=(), everywhere=False):
 
 class Outcome:
     """What a piece of code gives: its values as floats of NumPy, and whether all of it, with the
-    gradient, is finite. values is None if it cannot run. change is done to the floats first."""
+    derivatives up to an order, is finite.
 
-    def __init__(self, code, names, change=lambda value: value):
+    values is None if the code cannot run. change is done to the floats among the names first.
+    """
+
+    def __init__(self, code, names, order=1, change=lambda value: value):
         self.values, self.finite = None, False
         with contextlib.suppress(Exception):
             code = compile_lines(code)
             used = {n.id for n in ast.walk(code) if isinstance(n, ast.Name)}
             chosen = {n: change(v) for n, v in names.items() if n in used and is_float(v)}
             values = floats(run(code, names, chosen))
-            slopes = floats(grad(lambda chosen: total(run(code, names, chosen)))(chosen))
+            slope = lambda chosen: total(run(code, names, chosen))  # noqa: E731
+            slopes = []
+            for _ in range(order):
+                slopes += floats(grad(slope)(chosen))
+                slope = functools.partial(sum_of_slopes, slope)
             self.finite = all(np.isfinite(v).all() for v in values + slopes)
             self.values = values
 
@@ -102,6 +110,11 @@ class Outcome:
             if not np.allclose(x[known], y[known], 2e-3, 2e-3):
                 return False
         return True
+
+
+def sum_of_slopes(f, chosen):
+    """The sum of the elements of a gradient."""
+    return total(grad(f)(chosen))
 
 
 def compile_lines(lines):
@@ -158,29 +171,39 @@ def passes(step, lines, node, end, before=()):
     try:
         with debug_nans(False), debug_infs(False), active(EVAL), contextlib.redirect_stdout(io.StringIO()):  # fmt: skip # noqa: E501
             scenes = scenes_of(step, code)
-            for everywhere in (False, True):
-                pairs = programs(lines, node, end, before, everywhere)
-                verdicts = [tried(old, new, scenes) for old, new in pairs[:1]]
-                if verdicts == [None]:
-                    verdicts = [tried(old, new, scenes) for old, new in pairs[1:]]
-                if verdicts != [False]:
+            for order in (1, 2):  # of the derivative that goes wrong
+                verdict = verdict_on(lines, node, end, before, scenes, order)
+                if verdict is not None:
                     break
-            return verdicts[0] if verdicts else None
+            return verdict
     finally:
         restore(quiet)
 
 
-def tried(old, new, scenes):
+def verdict_on(lines, node, end, before, scenes, order):
+    """As passes: put the lines in the place of the node, or else of all that are written as it."""
+    verdict = None
+    for everywhere in (False, True):
+        for old, new in programs(lines, node, end, before, everywhere):
+            verdict = tried(old, new, scenes, order)
+            if verdict is not None:
+                break
+        if verdict is not False:
+            return verdict
+    return verdict
+
+
+def tried(old, new, scenes, order):
     """True or False for the first scene in which the old code goes wrong; None if it never does."""
     for names in scenes[:MOST]:
-        before = Outcome(old, names)
+        before = Outcome(old, names, order)
         if before.values is None or before.finite:
             continue
-        after = Outcome(new, names)
+        after = Outcome(new, names, order)
         if after.values is None or not after.finite or not before.agrees(after):
             return False
         with enable_x64(True):
-            exact = Outcome(old, names, wide)
+            exact = Outcome(old, names, change=wide)
         return exact.values is None or exact.agrees(after, np.finfo(np.float32).max)
     return None
 
