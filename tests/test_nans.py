@@ -791,6 +791,25 @@ def test_other_values_around_do_no_harm():
     assert report.fix == "jax.nn.softmax(x, axis=-1)"
 
 
+def test_values_in_containers():
+    def f(p):
+        return (p["w"] / jnp.sqrt((p["w"] ** 2).sum())).sum()
+
+    for g in (f, jax.jit(f)):
+        assert explain_nan(g)({"w": Z}).fix == "jnp.sqrt((p['w'] ** 2).sum() + 1e-12)"
+    lines = error_of(jax.jit(f), {"w": Z})  # here the values of the names are not known
+    assert lines[-1].startswith("fix: keep what is under the root away from 0")
+
+
+def test_an_argument_is_not_blamed_for_what_a_loop_makes():
+    def f(x):
+        return lax.scan(lambda c, _: (c / jnp.linalg.norm(c), None), x, None, length=2)[0].sum()
+
+    report = explain_nan(jax.jit(jax.grad(f)))(Z)
+    assert report.primitive == "div" and "iteration 0 of the scan" in str(report)
+    assert report.fix == "jnp.sqrt(jnp.sum(c ** 2) + 1e-12)"
+
+
 def test_an_infinity_that_masks():
     def attention(s, mask):
         s = jnp.where(mask, s, -jnp.inf)

@@ -3,7 +3,7 @@
 import ast
 import functools
 
-from tinyjax.nans.causes import PRINCIPLES, is_overflow, untaken_branch
+from tinyjax.nans.causes import PRINCIPLES, SAFE_ROOT, is_overflow, untaken_branch
 from tinyjax.nans.code import (
     callee,
     dangerous,
@@ -275,7 +275,10 @@ def principle(step):
             "around what goes into it (the double where)"
         )
     for culprit in [*step.infs, step]:
-        words = PRINCIPLES.get(callee(expression(culprit.source)))
+        node = expression(culprit.source)
+        if callee(node) == "/" and list(roots_of(operands(node)[1], culprit)):
+            return SAFE_ROOT
+        words = PRINCIPLES.get(callee(node))
         if words:
             return words
     return ""

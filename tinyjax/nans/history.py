@@ -177,7 +177,8 @@ class History:
         known = [self.of(s) for s in sources]
         for word in ("nan", "inf"):
             if holds(word, x):
-                began = [getattr(s, word) for s in known if s and getattr(s, word)]
+                bad = [s for s, array in zip(known, sources) if s and holds(word, array)]
+                began = [getattr(s, word) for s in bad if getattr(s, word)]
                 setattr(step, word, began[0] if began else self.latest(word))
         step.masked = next((s.masked for s in known if s and s.masked), None)
         self.keep(step)
