@@ -63,6 +63,7 @@ class JVPTracer(Tracer):
             return self.primal.origin()
         return "It is a value that is being differentiated."
 
+
 JVPTracer.__name__ = JVPTracer.__qualname__ = "GradTracer"  # for users, as in JAX
 
 

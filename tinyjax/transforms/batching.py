@@ -39,6 +39,7 @@ class BatchTracer(Tracer):
     def origin(self):
         return "It is one element of a batch inside vmap, whose elements have different values."
 
+
 BatchTracer.__name__ = BatchTracer.__qualname__ = "VmapTracer"  # for users, as in JAX
 
 
