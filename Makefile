@@ -2,7 +2,7 @@
 #
 #   make learn     a demonstration of a few seconds, then the chapters in JupyterLab
 #   make test      lint, format, types and every test
-#   make check     the same without the slow tests (for while you work)
+#   make check     lint, format, types and the tests of the core: a minute or two (for while you work)
 #   make api-table       which of JAX's names exist here (docs/coverage.md)
 #   make oracle-examples  how many examples of JAX docstrings run here (MODULES=numpy.fft ...)
 #   make accuracy  errors of functions and reductions, in ulp (docs/accuracy.md; some minutes)
@@ -69,8 +69,9 @@ run_all = @failed=0; for step in $(1); do echo "==> $$step"; $(RUN) -m $$step ||
 test: $(VENV)/.test
 	$(call run_all,$(LINT) "$(PYTEST) --durations 15")
 
+CORE := architecture source printer jit mission config tree_util check_jaxpr messages custom_rules project
 check: $(VENV)/.test
-	$(call run_all,$(LINT) "$(PYTEST) -q -m not(slow)")
+	$(call run_all,$(LINT) "$(PYTEST) -q -m not(slow) $(CORE:%=tests/test_%.py)")
 
 lint: $(VENV)/.test
 	$(call run_all,$(LINT))

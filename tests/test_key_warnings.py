@@ -195,11 +195,11 @@ def test_a_cell_that_runs_again():
     cell = "x = random.normal(key)\ndef f():\n    return random.bits(key)\n"
 
     def run(number, text):
-        exec(compile(text, f"<cell {number}>", "exec"), space)
+        exec(compile(text, f"<unread {number}>", "exec"), space)
 
     assert heard_anywhere(lambda: [run(k, cell) for k in range(3)]) == []
     (text,) = heard_anywhere(lambda: run(3, "y = random.bits(key)"))
-    assert text.splitlines()[1] == "Used first at <cell 2>:1 (<module>)"
+    assert text.splitlines()[1] == "Used first at <unread 2>:1 (<module>)"
 
 
 def test_once_per_place():

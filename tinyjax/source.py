@@ -9,6 +9,7 @@ place of that equation. So a derivative knows the line that it is the derivative
 import itertools
 import linecache
 import os
+import re
 import sys
 import warnings
 from types import CodeType
@@ -19,7 +20,7 @@ import numpy as np
 PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _NUMPY = os.path.dirname(np.__file__) + os.sep
 _PYTHON = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
-_INSTALLED = os.path.join(_PYTHON, "site-packages") + os.sep  # what a user installs is not Python
+_INSTALLED = re.compile(r"[\\/](site|dist)-packages[\\/]")  # what a user installs is not Python
 
 # what this package writes and runs: how the names of these files begin
 TEXT = "<string>"  # the file, for Python, of code that has none
@@ -101,7 +102,7 @@ def is_user_file(name):
         return sys.argv[:1] == ["-c"]
     if name.startswith((PACKAGE, *GENERATED, _NUMPY, "<frozen", "<__array_function__")):
         return False
-    return name.startswith(_INSTALLED) or not name.startswith(_PYTHON)
+    return bool(_INSTALLED.search(name)) or not name.startswith(_PYTHON)
 
 
 def is_user_frame(frame):
@@ -118,9 +119,9 @@ def is_user_text(frame):
     module = frame.f_globals.get("__name__")
     if module is None:
         caller = frame.f_back
-        return caller is None or not caller.f_code.co_filename.startswith(_INSTALLED)
+        return caller is None or not _INSTALLED.search(caller.f_code.co_filename)
     known = module.startswith(("namedtuple_", "tinyjax.", "numpy."))
-    installed = str(frame.f_globals.get("__file__")).startswith(_INSTALLED)
+    installed = _INSTALLED.search(str(frame.f_globals.get("__file__")))
     return not (known or installed or module.partition(".")[0] in sys.stdlib_module_names)
 
 
