@@ -22,7 +22,8 @@ HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 SAMPLERS, OTHERS, USERS = "samplers", "library", "user"
 
 _kinds: dict = {}  # file -> whose it is
-_told: dict = {}  # two places -> the filters of warnings under which they were told
+NEVER = (None,)
+_told: dict = {}  # two places -> the filters of warnings under which they were told, the places
 _eager = weakref.ref(EVAL)
 
 
@@ -86,6 +87,7 @@ def note(key, code, instruction):
 
 def tell(first, again):
     """Warn of two draws, once for each pair of places."""
-    if _told.get((first, again)) is not warnings.filters:
-        _told[first, again] = warnings.filters  # another list inside of catch_warnings
+    pair = id(first[0]), first[1], id(again[0]), again[1]  # the hash of a code object takes long
+    if _told.get(pair, NEVER)[0] is not warnings.filters:
+        _told[pair] = warnings.filters, first, again  # another list inside of catch_warnings
         warn(drawn_twice(Source(*first), Source(*again)), KeyReuseWarning)
