@@ -294,12 +294,17 @@ def test_orthogonal():
 
 
 def test_old_style_keys_may_be_refused():
+    """Also by a sampler whose way through the code is known already."""
+    for _ in range(3):
+        random.normal(random.PRNGKey(0))
+    make = tinyjax.jit(lambda: random.PRNGKey(0))
+    assert make().shape == (2,)
     with tinyjax.legacy_prng_key("error"), pytest.raises(ValueError, match="Legacy uint32"):
         random.normal(random.PRNGKey(0))
     with tinyjax.legacy_prng_key("warn"), pytest.warns(UserWarning, match="Legacy uint32"):
         random.normal(random.PRNGKey(0))
     with tinyjax.enable_custom_prng(True):
-        assert random.PRNGKey(0).shape == ()
+        assert random.PRNGKey(0).shape == make().shape == ()
 
 
 # ---- choices ------------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ FLAGS = {flag.name: flag for flag in [
 
 # Different values of these make different traces or checks: they are part of jit's cache key.
 TRACED = ["enable_x64", "disable_jit", "debug_key_reuse", "numpy_dtype_promotion"]
-TRACED += ["check_purity"]
+TRACED += ["check_purity", "legacy_prng_key", "enable_custom_prng"]
 TRACED += ["debug_nans", "debug_infs", "enable_checks", "check_tracer_leaks"]
 TRACED += ["numpy_rank_promotion", "explicit_x64_dtypes", "default_matmul_precision"]
 _CANONICAL: dict[str, str] = {}  # every name of a flag -> ours
