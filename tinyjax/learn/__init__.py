@@ -5,7 +5,16 @@ read in this order: exercise (what an exercise is), runner and child (how a stud
 judge (what is right), feedback (what the student reads), cli (the commands).
 """
 
+from typing import Any
+
 from tinyjax.learn.exercise import check
 from tinyjax.learn.quiz import predict
 
 __all__ = ["check", "predict"]
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """What `%load_ext tinyjax.learn` does in a notebook: makes the magic `%%exercise` known."""
+    from tinyjax.learn.notebook import load  # here, since a student's process needs none of it
+
+    load(shell)

@@ -16,18 +16,23 @@ HEADLINES = {
 
 def render(verdict: Verdict) -> str:
     """The whole message."""
+    return f"{evidence(verdict)}\n\n{next_step(verdict)}"
+
+
+def evidence(verdict: Verdict, only: CheckResult | None = None) -> str:
+    """What was found: the headline and every check, or one check alone; without what to do."""
     done = sum(result.status == "ok" for result in verdict.checks)
     head = f"{verdict.exercise}: {HEADLINES[verdict.status]}"
     if verdict.checks:
         head += f" ({done} of {len(verdict.checks)} checks)"
     lines = [head]
-    for result in verdict.checks:
+    for result in verdict.checks if only is None else [only]:
         lines += render_check(result)
     if verdict.detail:
         lines += ["", *indent(verdict.detail, 2)]
     if verdict.printed.strip() and not verdict.passed:
         lines += ["", "  Your code printed (the end of it):", *indent(verdict.printed[-1000:], 4)]
-    return "\n".join([*lines, "", next_step(verdict)])
+    return "\n".join(lines)
 
 
 def render_check(result: CheckResult) -> list[str]:
