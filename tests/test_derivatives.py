@@ -180,6 +180,21 @@ def test_auxiliary_data():
     same(compiled)
 
 
+def test_auxiliary_data_of_jacobians():
+    """They come from the one call that the Jacobian needs."""
+
+    def run(jax):
+        calls = []
+
+        def f(x):
+            calls.append(x)
+            return x[0] * x, {"sum": x.sum(), "n": 3}
+
+        return [jac(f, has_aux=True)(XS) for jac in (jax.jacfwd, jax.jacrev)], len(calls)
+
+    same(run)
+
+
 @pytest.mark.parametrize(
     "out",
     [lambda x: x, lambda x: (x, x, x), lambda x: {"a": x, "b": x}, lambda x: None, lambda x: (x,)],

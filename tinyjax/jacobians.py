@@ -35,21 +35,15 @@ def jacfwd(fun, argnums=0, has_aux=False, holomorphic=False):
 
     def jacfwd_f(*args, **kwargs):
         of_chosen, chosen = choose(fun, args, kwargs, argnums)
-        aux = []
 
         def push(tangent):
-            if not has_aux:
-                return jvp(of_chosen, (chosen,), (tangent,))[1]
-            _, t, extra = jvp(of_chosen, (chosen,), (tangent,), has_aux=True)
-            aux[:] = [extra]
-            return t
+            _, t, *aux = jvp(of_chosen, (chosen,), (tangent,), has_aux=has_aux)
+            return t, aux
 
         check_jacobian_input(chosen, holomorphic, "jacfwd")
-        tangents = vmap(push, out_axes=-1)(standard_basis(chosen))
+        tangents, aux = vmap(push, out_axes=(-1, None))(standard_basis(chosen))
         jac = tree_map(lambda t: split_axis(chosen, t, -1), tangents)
-        if not has_aux:
-            return jac
-        return jac, of_chosen(chosen)[1]
+        return (jac, *aux) if has_aux else jac
 
     options = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic}
     return wraps(fun, jacfwd_f, "jacfwd", **options)
