@@ -87,6 +87,15 @@ def test_a_solution_goes_into_its_stub():
     assert filled.splitlines()[-2:] == ["        return x", "        ### END SOLUTION"]
 
 
+def test_a_solution_begins_where_the_stub_ends():
+    stub = "def f(x):\n    y = x[0]\n    raise NotImplementedError"
+    ours = ["    # why", "    @jit", "    def g():", "        pass"]
+    reference = "\n".join(["def f(x):", '    """Says."""', "    y = x[0]", "", *ours])
+    begin, end = "    ### BEGIN SOLUTION", "    ### END SOLUTION"
+    filled = export.solution_cell(stub, reference).splitlines()
+    assert filled == ["def f(x):", "    y = x[0]", begin, *ours, end]
+
+
 def test_a_solution_with_a_helper_stands_after_the_stub():
     stub = "def f(x):\n    raise NotImplementedError"
     reference = "def g(x):\n    return x\n\n\ndef f(x):\n    return g(x)"

@@ -16,6 +16,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tinyjax.learn.exercise import Exercise
+from tinyjax.learn.notebook import first_line
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -74,18 +75,36 @@ def solution_cell(stub: str, reference: str) -> str:
     A reference that is more than these bodies, such as one with a helper, stands after the stub.
     """
     theirs, ours = functions(ast.parse(stub)), functions(ast.parse(reference))
-    lines, source = stub.splitlines(), reference.splitlines()
+    lines = stub.splitlines()
     for name, function in sorted(theirs.items(), key=lambda item: -item[1].lineno):
-        last = function.body[-1]
-        if isinstance(last, ast.Raise) and name in ours:
-            first = ours[name].body[1 if ast.get_docstring(ours[name]) else 0]
-            body = source[first.lineno - 1 : ours[name].end_lineno]
-            indent = " " * last.col_offset
-            lines[last.lineno - 1 : last.end_lineno] = [indent + BEGIN, *body, indent + END]
+        hole = function.body[-1]
+        if isinstance(hole, ast.Raise) and name in ours:
+            indent = " " * hole.col_offset
+            body = what_fills(function.body[:-1], ours[name], reference.splitlines())
+            lines[hole.lineno - 1 : hole.end_lineno] = [indent + BEGIN, *body, indent + END]
     filled = "\n".join(lines)
     if without_docstrings(filled) == without_docstrings(reference):
         return filled
     return f"{stub}\n\n\n{BEGIN}\n{reference}\n{END}"
+
+
+def what_fills(before: list[ast.stmt], ours: ast.FunctionDef, lines: list[str]) -> list[str]:
+    """The lines of a reference's body that come after its docstring and what the stub has too."""
+    start = first_line(ours.body[0]) - 1
+    for statement in ours.body:
+        known = any(ast.dump(statement) == ast.dump(theirs) for theirs in before)
+        if not known and not is_docstring(statement):
+            break
+        start = statement.end_lineno or start
+    while not lines[start].strip():
+        start += 1
+    return lines[start : ours.end_lineno]
+
+
+def is_docstring(statement: ast.stmt) -> bool:
+    """Whether a statement is a bare string."""
+    value = getattr(statement, "value", None)
+    return isinstance(statement, ast.Expr) and isinstance(getattr(value, "value", None), str)
 
 
 def functions(tree: ast.AST, prefix: str = "") -> dict[str, ast.FunctionDef]:

@@ -186,12 +186,15 @@ def plain_python(code: str, before: int | None = None) -> str:
         return code
     lines = code.splitlines()
     for statement in tree.body:
-        decorators = getattr(statement, "decorator_list", [])
-        first = min(node.lineno for node in [statement, *decorators])
-        last = statement.end_lineno or first
+        first, last = first_line(statement), statement.end_lineno or statement.lineno
         if "get_ipython()" in ast.unparse(statement) or (before is not None and last >= before):
             lines[first - 1 : last] = [""] * (last - first + 1)
     return "\n".join(lines)
+
+
+def first_line(statement: ast.stmt) -> int:
+    """Where a statement begins, its decorators included."""
+    return min(node.lineno for node in [statement, *getattr(statement, "decorator_list", [])])
 
 
 # --- The graded cells ----------------------------------------------------------------------------
