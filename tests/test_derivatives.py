@@ -17,7 +17,9 @@ def product(x, y, z=4.0):
     return x * y * y * z
 
 
-@pytest.mark.parametrize("argnums", [0, 1, -1, -2, (0,), (0, 1), (1, 0), (-1, 0)])
+@pytest.mark.parametrize(
+    "argnums", [0, 1, -1, -2, (0,), (0, 1), (1, 0), (-1, 0), [1], [1, 0], range(2)]
+)
 def test_argnums(argnums):
     """Positions from the front and the back, one or several."""
     same(lambda jax: jax.grad(product, argnums)(2.0, 3.0))

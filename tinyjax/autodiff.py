@@ -288,7 +288,7 @@ def value_and_grad(
     9.0 6.0
     """
     check_callable(fun, "grad")
-    check_argnums(argnums)
+    argnums = check_argnums(argnums)
 
     def value_and_grad_f(*args, **kwargs):
         nums = argnums if isinstance(argnums, tuple) else (argnums,)
@@ -346,15 +346,15 @@ def grad(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False, redu
 
 
 def check_argnums(argnums):
-    """argnums must be an int or a tuple of ints."""
-    nums = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
-    for n in nums:
-        try:
-            operator.index(n)
-        except TypeError:
-            raise TypeError(
-                f"argnums must be an int or a tuple of ints, got argnums={argnums!r}"
-            ) from None
+    """argnums as an int, or as a tuple of ints where it is several of them, in a list, say."""
+    try:
+        if hasattr(argnums, "__index__"):
+            return operator.index(argnums)
+        return tuple(operator.index(n) for n in argnums)
+    except TypeError:
+        raise TypeError(
+            f"argnums must be an int or a tuple of ints, got argnums={argnums!r}"
+        ) from None
 
 
 def resolve_argnum(n, count, argnums):

@@ -31,7 +31,7 @@ def jacfwd(fun, argnums=0, has_aux=False, holomorphic=False):
            [1., 0.]], dtype=float32)
     """
     check_callable(fun, "jacfwd")
-    check_argnums(argnums)
+    argnums = check_argnums(argnums)
 
     def jacfwd_f(*args, **kwargs):
         of_chosen, chosen = choose(fun, args, kwargs, argnums)
@@ -60,7 +60,7 @@ def jacrev(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
            [1., 0.]], dtype=float32)
     """
     check_callable(fun, "jacrev")
-    check_argnums(argnums)
+    argnums = check_argnums(argnums)
 
     def jacrev_f(*args, **kwargs):
         of_chosen, chosen = choose(fun, args, kwargs, argnums)
