@@ -198,6 +198,18 @@ def test_the_seed_is_the_teachers(graded, monkeypatch):
     assert inputs[0] != inputs[1]
 
 
+def test_without_exercises_it_says_so(graded, monkeypatch):
+    """As where tinyjax was installed without a clone of its repository."""
+
+    def nowhere():
+        raise SystemExit("tinyjax: no exercises found.")
+
+    monkeypatch.setattr(notebook, "exercises", nowhere)
+    said = "ValueError: tinyjax: no exercises found."
+    assert error_of(graded, f"graded('sgd_step', '{STEP}')") == said
+    assert "no exercises found" in error_of(graded, "%%exercise sgd_step\nx = 1")
+
+
 def test_without_the_extension_it_says_what_to_do(shell, monkeypatch):
     monkeypatch.setattr(notebook, "recorder", None)
     with pytest.raises(RuntimeError, match="%load_ext tinyjax.learn"):

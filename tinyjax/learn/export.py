@@ -15,7 +15,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from tinyjax.learn.exercise import Exercise
+from tinyjax.learn.exercise import Exercise, exercises
 from tinyjax.learn.notebook import first_line
 
 METADATA = {
@@ -242,3 +242,27 @@ def write_files(folder: Path, files: Iterator[tuple[str, str]]) -> int:
         if path.suffix == ".ipynb" or not path.exists():
             path.write_text(text + "\n" if path.suffix == ".ipynb" else text, encoding="utf-8")
     return sum(path.suffix == ".ipynb" for path in texts)
+
+
+# --- The command ---------------------------------------------------------------------------------
+
+
+def choose(names: list[str]) -> list[Exercise]:
+    """The exercises and the topics named; all of them when nothing is."""
+    every = list(exercises())
+    known = {exercise.name for exercise in every} | {exercise.topic for exercise in every}
+    for name in names:
+        if name not in known:
+            raise SystemExit(f"tinyjax: no exercise and no topic is called {name!r}")
+    return [e for e in every if not names or e.name in names or e.topic in names]
+
+
+def export(kind: str, folder: Path, names: list[str]) -> int:
+    """What `tinyjax export` does, of kind `nbgrader` or `notebooks`; the exit code."""
+    chosen = choose(names)
+    files = course_files(chosen) if kind == "nbgrader" else plain_files(chosen)
+    print(f"{write_files(folder, files)} notebooks are in {folder}.")
+    if kind == "nbgrader":
+        print(f"Next: cd {folder} && nbgrader generate_assignment {chosen[0].topic}")
+        print("nbgrader_config.py there lists the other commands.")
+    return 0

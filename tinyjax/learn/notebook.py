@@ -76,7 +76,10 @@ def same_code(code: str, stub: str) -> bool:
 
 def find_exercise(name: str) -> Exercise:
     """The exercise of that name; a ValueError names those that are spelled like it."""
-    known = {exercise.name: exercise for exercise in exercises()}
+    try:
+        known = {exercise.name: exercise for exercise in exercises()}
+    except SystemExit as error:  # there are none here: that must not end a kernel
+        raise ValueError(str(error)) from None
     if name in known:
         return known[name]
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
@@ -219,7 +222,7 @@ def graded(name: str, check: str) -> None:
     __tracebackhide__ = True
     if recorder is None:
         raise RuntimeError("run the first cell of this notebook: it has %load_ext tinyjax.learn")
-    exercise = find(name)
+    exercise = find_exercise(name)
     if check not in [known.name for known in exercise.checks]:
         raise CheckFailed(
             f"{name} has no check {check!r}: was this notebook made by an older tinyjax?"
