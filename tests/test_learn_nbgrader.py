@@ -100,7 +100,9 @@ def test_a_solution_with_a_helper_stands_after_the_stub():
     stub = "def f(x):\n    raise NotImplementedError"
     reference = "def g(x):\n    return x\n\n\ndef f(x):\n    return g(x)"
     filled = export.solution_cell(stub, reference)
-    assert filled == f"{stub}\n\n\n### BEGIN SOLUTION\n{reference}\n### END SOLUTION"
+    room, region = filled.removeprefix(f"{stub}\n\n\n").split("\n", 1)
+    assert room == "# Room for helpers and the like; the line that raises can go."
+    assert region == f"### BEGIN SOLUTION\n{reference}\n### END SOLUTION"
 
 
 # --- A course of a few exercises -----------------------------------------------------------------

@@ -99,7 +99,7 @@ def test_what_ends_a_process_does_not_end_the_kernel(shell, capsys, code, says):
     "cell, says",
     [
         ("%%exercise sgd_stp\nx = 1", "no exercise is called 'sgd_stp': did you mean sgd_step"),
-        ("%%exercise qqqqq\nx = 1", "no exercise is called 'qqqqq': %tinyjax list shows them all"),
+        ("%%exercise qqqqq\nx = 1", "no exercise is called 'qqqqq': `tinyjax list` shows them all"),
         ("%%exercise sgd_step\n  \n", "sgd_step: the cell is empty; write your code below"),
         ("%%exercise\nx = 1", "write the name of one exercise: %%exercise NAME"),
     ],

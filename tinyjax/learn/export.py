@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tinyjax.learn.exercise import Exercise, exercises
-from tinyjax.learn.notebook import first_line
+from tinyjax.learn.notebook import find_exercise, first_line
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -67,6 +67,7 @@ def plain_notebook(exercise: Exercise) -> NotebookNode:
 # --- The solution cell ---------------------------------------------------------------------------
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+ROOM = "# Room for helpers and the like; the line that raises can go."
 
 
 def solution_cell(stub: str, reference: str) -> str:
@@ -85,7 +86,7 @@ def solution_cell(stub: str, reference: str) -> str:
     filled = "\n".join(lines)
     if without_docstrings(filled) == without_docstrings(reference):
         return filled
-    return f"{stub}\n\n\n{BEGIN}\n{reference}\n{END}"
+    return f"{stub}\n\n\n{ROOM}\n{BEGIN}\n{reference}\n{END}"
 
 
 def what_fills(before: list[ast.stmt], ours: ast.FunctionDef, lines: list[str]) -> list[str]:
@@ -250,10 +251,11 @@ def write_files(folder: Path, files: Iterator[tuple[str, str]]) -> int:
 def choose(names: list[str]) -> list[Exercise]:
     """The exercises and the topics named; all of them when nothing is."""
     every = list(exercises())
-    known = {exercise.name for exercise in every} | {exercise.topic for exercise in every}
-    for name in names:
-        if name not in known:
-            raise SystemExit(f"tinyjax: no exercise and no topic is called {name!r}")
+    for name in set(names) - {exercise.topic for exercise in every}:
+        try:
+            find_exercise(name)
+        except ValueError as error:
+            raise SystemExit(f"tinyjax: {error}") from None
     return [e for e in every if not names or e.name in names or e.topic in names]
 
 

@@ -83,7 +83,7 @@ def find_exercise(name: str) -> Exercise:
     if name in known:
         return known[name]
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(near)}?" if near else "%tinyjax list shows them all"
+    hint = f"did you mean {' or '.join(near)}?" if near else "`tinyjax list` shows them all"
     raise ValueError(f"no exercise is called {name!r}: {hint}")
 
 
