@@ -161,6 +161,12 @@ def test_the_last_run_of_a_cell_counts(graded):
     assert run(graded, f"graded('sgd_step', '{STEP}')").success
 
 
+def test_loading_again_loses_nothing(graded):
+    run(graded, RIGHT)
+    run(graded, "%reload_ext tinyjax.learn")
+    assert run(graded, f"graded('sgd_step', '{STEP}')").success
+
+
 def test_helpers_in_cells_of_their_own_count(graded):
     run(graded, "def slope(*args):\n    return jax.grad(loss)(*args)")
     run(graded, RIGHT.replace("jax.grad(loss)", "slope"))

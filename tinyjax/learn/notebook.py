@@ -241,6 +241,8 @@ def graded(name: str, check: str) -> None:
 def load(shell: Any) -> None:
     """Makes the magics known to a shell, and keeps what its cells define for `graded`."""
     global recorder
+    if recorder is not None and recorder.shell is shell:  # %reload_ext
+        return
     recorder = Cells(shell)
     shell.events.register("post_run_cell", recorder.record)
     magic = functools.partial(exercise_magic, shell)
