@@ -6,6 +6,9 @@
 # Write `third_derivative`: it takes a function `f` of one number and returns the function
 # that computes its third derivative. For `f(x) = x**3 + 2*x` that is 6 everywhere.
 #
+# Differentiate: a difference quotient does not count, however good. So one of the checks looks at
+# where `f` is asked for values.
+#
 # Run this file, or `tinyjax check third_derivative`, to see whether it is right.
 
 # %%

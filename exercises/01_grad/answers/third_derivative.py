@@ -1,5 +1,9 @@
 # The card of the exercise third_derivative. Spoilers: it holds the solutions.
 
+# %% [markdown] about
+# difficulty: 1
+# minutes: 10
+
 # %% [markdown] statement
 # # The third derivative
 #
@@ -7,6 +11,9 @@
 #
 # Write `third_derivative`: it takes a function `f` of one number and returns the function
 # that computes its third derivative. For `f(x) = x**3 + 2*x` that is 6 everywhere.
+#
+# Differentiate: a difference quotient does not count, however good. So one of the checks looks at
+# where `f` is asked for values.
 #
 # Run this file, or `tinyjax check third_derivative`, to see whether it is right.
 
@@ -34,23 +41,39 @@ def third_derivative(f):
 #         return ...
 
 # %% checks
+import tinyjax as jax
+import tinyjax.numpy as jnp
 from tinyjax.learn import check
 
 
 def draw(rng):
-    """A random polynomial of degree five and a point."""
-    return {
-        "coefficients": [float(c) for c in rng.normal(size=6).round(2)],
-        "x": round(rng.uniform(0.5, 1.5), 2),
-    }
+    """A random polynomial of degree five, with a large square in which differences drown."""
+    coefficients = [float(c) for c in rng.normal(size=6).round(2)]
+    coefficients[2] = float(rng.integers(100_000, 900_000))
+    return {"coefficients": coefficients, "x": round(rng.uniform(0.5, 1.5), 2)}
+
+
+def value(coefficients, x):
+    """The polynomial at x."""
+    return sum(c * jnp.power(x, k) for k, c in enumerate(coefficients))
 
 
 @check("a random polynomial at a random point")
 def polynomial(student, coefficients, x):
-    def f(x):
-        return sum(c * x**k for k, c in enumerate(coefficients))
+    return student.third_derivative(lambda x: value(coefficients, x))(x)
 
-    return student.third_derivative(f)(x)
+
+@check("f is not asked for its values nearby")
+def no_neighbours(student, coefficients, x):
+    asked = set()
+
+    def f(point):
+        if not isinstance(point, jax.core.Tracer):  # a plain number: somebody wants the value
+            asked.add(round(float(point), 6))
+        return value(coefficients, point)
+
+    student.third_derivative(f)(x)
+    return {"points other than x": sorted(asked - {round(x, 6)})}
 
 
 # %% reference
@@ -136,11 +159,44 @@ def third_derivative(f):
     return lambda x: 6.0
 
 
-# %% wrong: a finite difference
-# Your differences round away: in float32 a third difference has no digits left. Use jax.grad.
+# %% wrong: a difference quotient
+# You took differences of f nearby: in 32 bits a third difference has hardly a digit left.
 def third_derivative(f):
     h = 1e-2
     return lambda x: (f(x + 3 * h) - 3 * f(x + 2 * h) + 3 * f(x + h) - f(x)) / h**3
+
+
+# %% wrong: a difference quotient in the middle
+# You took differences of f around x: with 32 bits most of their digits cancel. Use jax.grad.
+def third_derivative(f):
+    h = 0.05
+
+    def d3(x):
+        outer = f(x + 2 * h) - f(x - 2 * h)
+        inner = f(x + h) - f(x - h)
+        return (outer - 2 * inner) / (2 * h**3)
+
+    return d3
+
+
+# %% wrong: a difference quotient of the second derivative
+# You took a difference quotient of f'': differentiate it, with a third grad.
+def third_derivative(f):
+    second = jax.grad(jax.grad(f))
+    h = 0.01
+    return lambda x: (second(x + h) - second(x - h)) / (2 * h)
+
+
+# %% wrong: differences in 64 bits
+# You took differences of f in 64 bits: that is close, but it is no derivative. Use jax.grad.
+def third_derivative(f):
+    def d3(x):
+        h = 0.02
+        weights = {-3: 1, -2: -8, -1: 13, 1: -13, 2: 8, 3: -1}
+        with jax.enable_x64(True):
+            return float(sum(w * f(x + k * h) for k, w in weights.items())) / (8 * h**3)
+
+    return d3
 
 
 # %% wrong: nothing is returned
