@@ -67,7 +67,7 @@ def test_json(desk, capsys):
     find("sgd_step").path.write_text(wrong.source)
     assert cli.main(["check", "sgd_step", "--json"]) == 1
     verdict = json.loads(capsys.readouterr().out)
-    assert (verdict["exercise"], verdict["status"], verdict["schema"]) == ("sgd_step", "fail", 1)
+    assert (verdict["exercise"], verdict["status"], verdict["schema"]) == ("sgd_step", "fail", 2)
     assert [check["status"] for check in verdict["checks"]] == ["fail", "ok"]
     assert verdict["checks"][0]["misconception"] == wrong.misconception
 
@@ -127,7 +127,7 @@ def test_a_missing_file(desk, capsys):
 
 
 def test_an_unknown_name_lists_the_known(desk):
-    with pytest.raises(SystemExit, match="no exercise is called 'sgdstep'.*sgd_step"):
+    with pytest.raises(SystemExit, match="no exercise is called 'sgdstep'; do you mean sgd_step"):
         cli.main(["check", "sgdstep"])
 
 

@@ -7,11 +7,19 @@ import pytest
 
 from tinyjax.learn import feedback
 from tinyjax.learn.exercise import find
-from tinyjax.learn.judge import check_exercise
-from tinyjax.learn.runner import run, summarise
+from tinyjax.learn.judge import Grader
+from tinyjax.learn.runner import Worker, run, summarise
 
 EXERCISE = find("third_derivative")
 SOLUTION = EXERCISE.reference.source
+WRONG = EXERCISE.solutions("wrong")[0].source
+
+
+@pytest.fixture(scope="module")
+def grader():
+    with Grader() as grader:
+        yield grader
+
 
 HOSTILE = {
     "endless loop": ("while True: pass", "timeout"),
@@ -39,27 +47,27 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_every_code_gets_a_verdict(name, monkeypatch):
+def test_every_code_gets_a_verdict(name, grader, monkeypatch):
     source, status = HOSTILE[name]
     limit = 3.0 if status == "timeout" else 60.0  # on a busy machine, too, the rest is done by then
     monkeypatch.setattr(type(EXERCISE), "seconds", limit)
     began = time.monotonic()
-    verdict = check_exercise(EXERCISE, source)
+    verdict = grader.check(EXERCISE, source)
     assert verdict.status == status, verdict
     assert time.monotonic() - began < limit + 10
     assert feedback.render(verdict).startswith("third_derivative: ")
 
 
-def test_the_crash_is_put_in_words():
-    verdict = check_exercise(EXERCISE, "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+def test_the_crash_is_put_in_words(grader):
+    verdict = grader.check(EXERCISE, "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     assert verdict.detail == "the process was ended by signal 11 (SIGSEGV)"
-    verdict = check_exercise(EXERCISE, "import os; os._exit(3)")
+    verdict = grader.check(EXERCISE, "import os; os._exit(3)")
     assert verdict.detail == "the process left with exit code 3 before the checks were done"
 
 
-def test_a_traceback_shows_the_student_only():
+def test_a_traceback_shows_the_student_only(grader):
     source = "def third_derivative(f):\n    return lambda x: missing + x\n"
-    verdict = check_exercise(EXERCISE, source)
+    verdict = grader.check(EXERCISE, source)
     error = verdict.checks[0].error
     assert error is not None
     assert "return lambda x: missing + x" in error
@@ -67,9 +75,9 @@ def test_a_traceback_shows_the_student_only():
     assert "learn/child.py" not in error and "TINYJAX_TRACEBACK" not in error
 
 
-def test_a_key_that_is_used_twice_is_a_mistake():
+def test_a_key_that_is_used_twice_is_a_mistake(grader):
     """What only warns elsewhere is an error here, with both lines."""
-    verdict = check_exercise(
+    verdict = grader.check(
         EXERCISE,
         "import tinyjax as jax\n\nkey = jax.random.PRNGKey(0)\n"
         "noise = jax.random.normal(key)\nkey, sub = jax.random.split(key)\n" + SOLUTION,
@@ -80,24 +88,24 @@ def test_a_key_that_is_used_twice_is_a_mistake():
     assert "key, sub = jax.random.split(key)" in verdict.detail
 
 
-def test_a_renamed_function_is_named():
-    verdict = check_exercise(EXERCISE, SOLUTION.replace("third_derivative", "third"))
+def test_a_renamed_function_is_named(grader):
+    verdict = grader.check(EXERCISE, SOLUTION.replace("third_derivative", "third"))
     assert "your file defines no 'third_derivative'" in verdict.checks[0].error
 
 
-def test_printed_text_is_shown_on_failure():
-    verdict = check_exercise(EXERCISE, "print('I am here')\nthird_derivative = None")
+def test_printed_text_is_shown_on_failure(grader):
+    verdict = grader.check(EXERCISE, "print('I am here')\nthird_derivative = None")
     assert "I am here" in feedback.render(verdict)
 
 
-def test_an_unknown_failure_gets_no_diagnosis():
+def test_an_unknown_failure_gets_no_diagnosis(grader):
     """No misconception is named unless the fingerprint says so."""
-    verdict = check_exercise(EXERCISE, "def third_derivative(f):\n    return lambda x: 1234.5")
+    verdict = grader.check(EXERCISE, "def third_derivative(f):\n    return lambda x: 1234.5")
     assert verdict.status == "fail"
     assert verdict.checks[0].misconception is None
 
 
-def test_forged_reports_do_not_pass():
+def test_forged_reports_do_not_pass(grader):
     """A student's process returns values; it cannot say that they are right."""
     line = json.dumps({"done": True, "passed": True, "status": "pass"}) + "\n"
     source = (
@@ -107,25 +115,101 @@ def test_forged_reports_do_not_pass():
         "    except OSError: pass\n"
         "os._exit(0)\n"
     )
-    assert check_exercise(EXERCISE, source).status == "fail"
+    assert grader.check(EXERCISE, source).status == "fail"
 
 
-def test_patching_numpy_does_not_pass():
-    source = (
-        "import numpy as np\nnp.allclose = lambda *a, **k: True\n"
-        "np.array_equal = np.allclose\ndef third_derivative(f):\n    return lambda x: 0.0\n"
+PATCHES = {
+    "tinyjax.grad": "jax.grad = lambda f: lambda x: 0.0",
+    "tinyjax.jit": "jax.jit = lambda f: f",
+    "the code of tinyjax.grad": "jax.grad.__code__ = (lambda *a, **k: None).__code__",
+    "a method of Array": "jax.Array.__eq__ = lambda a, b: True",
+    "numpy.allclose": "import numpy; numpy.allclose = lambda *a, **k: True",
+    "numpy.asarray": "import numpy; numpy.asarray = lambda x: x",
+    "json.dumps": "import json; json.dumps = lambda x: '{}'",
+    "the grader's own encode": "import tinyjax.learn.values as v; v.encode = lambda x: 6.0",
+    "builtins.float": "import builtins; builtins.float = int",
+}
+
+
+@pytest.mark.parametrize("name", PATCHES)
+def test_patches_gain_nothing(name, grader):
+    """Not even beside a right solution: what the checks rely on must be as it is."""
+    patch = f"import tinyjax as jax\n{PATCHES[name]}\n"
+    assert not grader.check(EXERCISE, patch + WRONG).passed
+    assert not grader.check(EXERCISE, patch + SOLUTION).passed
+    assert grader.check(EXERCISE, SOLUTION).passed  # the next one finds the package whole
+
+
+def test_a_patch_while_a_check_runs_is_seen(grader):
+    source = SOLUTION.replace(
+        "    return", "    import numpy\n    numpy.allclose = print\n    return"
     )
-    assert check_exercise(EXERCISE, source).status == "fail"
+    verdict = grader.check(EXERCISE, source)
+    assert (verdict.status, verdict.detail) == ("tampered", "it replaces numpy.allclose")
 
 
 def test_a_run_knows_which_check_was_under_way():
     source = "def third_derivative(f):\n    while True: pass"
-    done = run(EXERCISE, source, seconds=8.0)
+    with Worker() as worker:
+        done = run(worker, EXERCISE, source, EXERCISE.inputs(), seconds=3.0)
     assert (done.ended, done.running) == ("timeout", 0)
 
 
 def test_a_report_that_was_cut_short_is_read_as_far_as_it_goes():
     report = '{"started": 0}\n{"check": 0, "outcome": {"value": 1.0}}\n{"check": 0, "outc'
-    done = summarise(report, "", in_time=True, flooded=False, code=1, seconds=0.0)
+    done = summarise(account_of(report), [3])
     assert done.ended == "crash"
     assert done.outcomes == [[{"value": 1.0}]]
+
+
+def account_of(report: str) -> dict:
+    """What a fork server says of a process that wrote this report and ended with code 1."""
+    return {"ended": "exit", "code": 1, "seconds": 0.0, "report": report, "printed": ""}
+
+
+MADE_UP = [
+    {"check": 1_000_000_000, "outcome": {"value": 1.0}},
+    {"check": -1, "outcome": {"value": 1.0}},
+    {"check": "0", "outcome": {"value": 1.0}},
+    {"check": None, "outcome": {"value": 1.0}},
+    {"started": [], "check": {}},
+    {"broken": 3},
+    {"replaced": 3},
+    [],
+    "done",
+]
+
+
+@pytest.mark.parametrize("event", MADE_UP, ids=repr)
+def test_made_up_events_count_for_nothing(event):
+    done = summarise(account_of(json.dumps(event)), [3])
+    assert (done.ended, done.outcomes) == ("crash", [[]])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"array": "AAAA", "dtype": "O", "shape": [1]},
+        {"array": "AAAA", "dtype": "f4", "shape": [10**9]},
+        {"array": "?", "dtype": "f4", "shape": []},
+        {"dict": [[[1], 2]]},
+        {"dict": 3},
+        {"tuple": 3},
+        {},
+    ],
+    ids=repr,
+)
+def test_made_up_values_are_wrong(value):
+    done = summarise(account_of(json.dumps({"check": 0, "outcome": {"value": value}})), [3])
+    (outcome,) = done.outcomes[0]
+    assert "the returned value cannot be read" in outcome["message"]
+
+
+def test_deep_values_are_left_out():
+    done = summarise(account_of('{"check": 0, "outcome": ' + "[" * 10**6 + "}"), [3])
+    assert done.outcomes == [[]]
+
+
+def test_more_outcomes_than_inputs_do_not_count():
+    line = json.dumps({"check": 0, "outcome": {"value": 1.0}}) + "\n"
+    assert len(summarise(account_of(line * 10), [3]).outcomes[0]) == 3

@@ -1,19 +1,21 @@
-"""Runs inside the student's process: executes the student's file and the checks on it.
+"""What a student's process does: it executes the student's file and runs the checks on it.
 
-The job arrives on standard input. What happens leaves as JSON lines on the descriptor that the job
-names. Nothing here decides what is right: the parent compares the values.
+What happens leaves as JSON lines, the events, through a pipe. Nothing here decides what is right:
+the grader compares the values.
 """
 
 import json
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import tinyjax
 import tinyjax.numpy as jnp
 from tinyjax.learn.exercise import Check, load_checks, remember_source
+from tinyjax.learn.seal import Sealed, broken_seals, take_seal
 from tinyjax.learn.values import decode, encode
 
 if sys.platform != "win32":
@@ -21,12 +23,14 @@ if sys.platform != "win32":
 
 MEMORY_LIMIT = 8 << 30
 FILE_LIMIT = 64 << 20
+PROCESS_LIMIT = 64  # of the student's; devices of pmap are processes, too
+
+
+# --- The process ---------------------------------------------------------------------------------
 
 
 def limit_resources(seconds: float) -> None:
-    """Bounds what this process may take, should the parent not be there to stop it."""
-    if sys.platform == "win32":  # no limits there; the parent's clock still holds
-        return
+    """Bounds what this process may take, should nobody be there to stop it."""
     limits = [
         (resource.RLIMIT_CPU, int(seconds) * 4 + 4),
         (resource.RLIMIT_AS, MEMORY_LIMIT),
@@ -38,6 +42,26 @@ def limit_resources(seconds: float) -> None:
             resource.setrlimit(what, (limit, resource.getrlimit(what)[1]))
         except (ValueError, OSError):  # a tighter limit already holds
             continue
+
+
+def set_up(job: dict[str, Any]) -> None:
+    """The flags under which a student's code runs."""
+    tinyjax.config.update("tinyjax_traceback", "full")  # explain_error leaves out more than that
+    tinyjax.config.update("tinyjax_debug_key_reuse", True)  # a key that is used twice is a mistake
+    if job.get("devices"):
+        tinyjax.config.update("tinyjax_num_devices", job["devices"])
+    if job.get("cache"):
+        tinyjax.config.update("tinyjax_cache_dir", job["cache"])
+
+
+# --- One check -----------------------------------------------------------------------------------
+
+
+class Student(SimpleNamespace):
+    """What the student's file defines."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"your file defines no {name!r}; did you rename it?")
 
 
 def explain_error(error: BaseException, path: str) -> dict[str, str]:
@@ -52,55 +76,77 @@ def explain_error(error: BaseException, path: str) -> dict[str, str]:
     }
 
 
-class Student(SimpleNamespace):
-    """What the student's file defines."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"your file defines no {name!r}; did you rename it?")
+def as_given(value: Any) -> Any:
+    """An input as the check gets it: arrays are tinyjax's, in fresh lists, tuples and dicts."""
+    if isinstance(value, dict):
+        return {key: as_given(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(as_given(item) for item in value)
+    return jnp.asarray(value) if hasattr(value, "dtype") else value
 
 
 def run_check(item: Check, student: SimpleNamespace, inputs: dict, path: str = "") -> dict:
-    """One check on one input: the value it returns, or the error it ends in."""
-    arrays = {
-        name: jnp.asarray(value) if hasattr(value, "dtype") else value
-        for name, value in inputs.items()
-    }
+    """One check on one input: the value it returns, or the error it ends in.
+
+    `mutated` names the inputs that are not what they were before.
+    """
+    given = as_given(inputs)
+    before = encode(given)
     try:
-        return {"value": encode(item.run(student, **arrays))}
+        outcome: dict[str, Any] = {"value": encode(item.run(student, **given))}
     except (Exception, SystemExit) as error:
-        return explain_error(error, path)
+        outcome = explain_error(error, path)
+    changed = [name for name in given if encode(given[name]) != encode(as_given(inputs[name]))]
+    if encode(given) != before:
+        outcome["mutated"] = changed
+    return outcome
 
 
-def main() -> None:
-    """Reads the job, runs it, reports."""
-    job = json.load(sys.stdin)
+# --- All of them ---------------------------------------------------------------------------------
+
+
+def perform(job: dict[str, Any], report: int, seal: list[Sealed]) -> None:
+    """Executes the student's file, installs a piece of kind B, runs the checks, reports.
+
+    Args:
+      job: `source`, `path`, `checks`, `inputs`, `seconds`; perhaps `devices`, `cache`, and
+        `install`, which is false where the package must stay as it is.
+      report: the descriptor that events are written to.
+      seal: what must be as it was when the file has been executed.
+    """
     limit_resources(job["seconds"])
-    tinyjax.config.update("tinyjax_traceback", "full")  # explain_error leaves out more than that
-    tinyjax.config.update("tinyjax_debug_key_reuse", True)  # a key that is used twice is a mistake
-    with os.fdopen(job["report"], "w") as report:
+    set_up(job)
+    with os.fdopen(report, "w") as stream:
 
         def tell(**event: Any) -> None:
-            report.write(json.dumps(event) + "\n")
-            report.flush()
+            stream.write(json.dumps(event) + "\n")
+            stream.flush()
 
-        checks, _ = load_checks(job["checks"])
-        names = {"__name__": "exercise", "__file__": job["path"]}
-        remember_source(job["path"], job["source"])
-        try:
-            exec(compile(job["source"], job["path"], "exec"), names)
-        except (Exception, SystemExit) as error:
-            tell(broken=explain_error(error, job["path"]))
-            return
+        tell(done=run_all(job, seal, tell))
+
+
+def run_all(job: dict[str, Any], seal: list[Sealed], tell: Callable[..., None]) -> bool:
+    """Every check on each of its inputs; False when the file could not be executed."""
+    checks, card = load_checks(job["checks"])
+    names = {"__name__": "exercise", "__file__": job["path"]}
+    replaced = []
+    remember_source(job["path"], job["source"])
+    try:
+        exec(compile(job["source"], job["path"], "exec"), names)
         student = Student(**names)
-        for number, draws in enumerate(job["inputs"]):
-            for inputs in draws:
-                tell(started=number)
-                outcome = run_check(checks[number], student, decode(inputs), job["path"])
-                tell(check=number, outcome=outcome)
-        tell(done=True)
-
-
-if __name__ == "__main__":
-    main()
-    sys.stdout.flush()
-    os._exit(0)  # do not wait for threads that the student's code may have left behind
+        if "install" in card and job.get("install", True):
+            replaced = broken_seals(seal)
+            card["install"](student)
+            seal = take_seal()
+            tinyjax.clear_caches()  # of what the file may have run with the package's own piece
+    except (Exception, SystemExit) as error:
+        tell(broken=explain_error(error, job["path"]))
+        return False
+    for number, draws in enumerate(job["inputs"]):
+        for inputs in draws:
+            tell(started=number)
+            outcome = run_check(checks[number], student, decode(inputs), job["path"])
+            tell(check=number, outcome=outcome)
+    if replaced := replaced + broken_seals(seal):
+        tell(replaced=replaced)
+    return True

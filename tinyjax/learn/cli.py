@@ -7,9 +7,9 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from tinyjax.learn import feedback, lab
+from tinyjax.learn import dev, feedback, lab
 from tinyjax.learn.exercise import Exercise, exercises, find, root
-from tinyjax.learn.judge import Verdict, check_exercise
+from tinyjax.learn.judge import Grader, Verdict
 from tinyjax.learn.progress import exercise_facts, note_exercise
 from tinyjax.learn.quiz import predictions_made
 
@@ -23,12 +23,13 @@ def check_command(args: argparse.Namespace) -> int:
     else:
         chosen = [find(name) for name in args.name] or [current()]
     verdicts = []
-    for exercise in chosen:
-        verdict = check_exercise(exercise)
-        verdicts.append(verdict)
-        remember(exercise, verdict)
-        if not args.json:
-            print(feedback.render(verdict), flush=True)
+    with Grader() as grader:
+        for exercise in chosen:
+            verdict = grader.check(exercise)
+            verdicts.append(verdict)
+            remember(exercise, verdict)
+            if not args.json:
+                print(feedback.render(verdict), flush=True)
     if args.json:
         described = [verdict.as_json() for verdict in verdicts]
         print(json.dumps(described if args.all or len(described) > 1 else described[0], indent=1))
@@ -148,6 +149,7 @@ def build_parser() -> argparse.ArgumentParser:
     solving = add("solution", solution_command, "show our solution after a pass", takes_name=True)
     solving.add_argument("--give-up", action="store_true", help="show it before a pass")
     add("reset", reset_command, "bring the handed-out file back", takes_name=True)
+    dev.add_commands(commands)
     return parser
 
 

@@ -3,16 +3,23 @@
 A student edits `exercises/02_first_loop/sgd_step.py`. Its card, `answers/sgd_step.py` in the same
 folder, is the single source of both: percent-format Python with these cells.
 
+    # %% [markdown] about           `difficulty: 2` (1 to 4) and `minutes: 15`
     # %% [markdown] statement       what to do, for the student
     # %% given                      imports and definitions the student starts from
     # %% stub                       the function to write
     # %% [markdown] hint            three of them: a question, the concept, a skeleton
-    # %% checks                     `draw(rng)` and functions marked with `@check`
+    # %% checks                     `draw(rng)`, functions marked with `@check`, settings
     # %% reference                  the solution we show
     # %% right: forward mode        another right way; it must pass
     # %% wrong: uphill              a wrong way; its first comment is the misconception behind it
+
+The settings are `seconds`, the time limit, and `devices`, how many pmap finds. An exercise of kind
+B builds a piece of tinyjax itself: its checks define `install(student)`, which puts the student's
+piece in the place of the package's own. The checks then use the package, and what is right is what
+the package does without it.
 """
 
+import difflib
 import linecache
 import re
 import zlib
@@ -20,7 +27,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -63,11 +69,23 @@ class Check:
     name: str
     run: Callable[..., Any]
     draw: Callable[[np.random.Generator], dict[str, Any]] | None
+    draws: int
 
 
-def check(name: str, draw: Callable | None = None) -> Callable[[Callable], Check]:
-    """Marks a function of a card as a check; `draw` replaces the card's own `draw` for it."""
-    return lambda run: Check(name, run, draw)
+DRAWS = 3  # how many random inputs a check sees
+
+
+def check(
+    name: str, draw: Callable | None = None, draws: int = DRAWS
+) -> Callable[[Callable], Check]:
+    """Marks a function of a card as a check: `run(student, **inputs)` returns values to compare.
+
+    Args:
+      name: what the student reads beside ok or FAIL.
+      draw: makes the inputs out of a `numpy.random.Generator`; the card's own `draw` if left out.
+      draws: how often; 1 where nothing is random.
+    """
+    return lambda run: Check(name, run, draw, draws)
 
 
 def load_checks(source: str) -> tuple[list[Check], dict[str, Any]]:
@@ -99,13 +117,6 @@ class Solution:
         misconception = " ".join(comment) if kind == "wrong" else None
         return cls(title or kind, f"{given}\n\n\n{cell.text}\n", misconception)
 
-    def namespace(self) -> SimpleNamespace:
-        """Executes the solution here: only for the card's own, never for a student's code."""
-        names: dict[str, Any] = {"__name__": "exercise"}
-        remember_source(f"<{self.title}>", self.source)
-        exec(compile(self.source, f"<{self.title}>", "exec"), names)
-        return SimpleNamespace(**names)
-
 
 def remember_source(name: str, source: str) -> None:
     """Lets messages quote the lines of code that is in no file of this name."""
@@ -113,8 +124,6 @@ def remember_source(name: str, source: str) -> None:
 
 
 # --- The exercise --------------------------------------------------------------------------------
-
-DRAWS = 3  # how many random inputs each check sees
 
 
 @dataclass(frozen=True)
@@ -138,6 +147,13 @@ class Exercise:
     def title(self) -> str:
         """The headline of the statement."""
         return self.titled("statement")[0].prose.splitlines()[0].lstrip("# ")
+
+    @cached_property
+    def about(self) -> dict[str, int]:
+        """`difficulty`, from 1 to 4, and `minutes`, the time box for a newcomer."""
+        lines = [line for cell in self.titled("about") for line in cell.prose.splitlines()]
+        pairs = [line.partition(":") for line in lines if ":" in line]
+        return {key.strip(): int(value) for key, _, value in pairs}
 
     def titled(self, title: str) -> list[Cell]:
         """The cells whose title starts with these words."""
@@ -178,6 +194,16 @@ class Exercise:
         """The time limit; more than the usual 10 where kernels are compiled."""
         return self._checks[1].get("seconds", 10.0)
 
+    @property
+    def devices(self) -> int | None:
+        """How many devices pmap finds, where the card says so."""
+        return self._checks[1].get("devices")
+
+    @property
+    def kind(self) -> str:
+        """`B` when the student's piece is installed in the package, else `A`."""
+        return "B" if "install" in self._checks[1] else "A"
+
     def solutions(self, kind: str) -> list[Solution]:
         """The card's solutions of a kind: `reference`, `right` or `wrong`."""
         given = self.titled("given")[0].text
@@ -195,7 +221,7 @@ class Exercise:
             draw = item.draw or self._checks[1]["draw"]
             key = [zlib.crc32(self.name.encode()), number, seed]
             rng = np.random.default_rng(key)
-            drawn.append([draw(rng) for _ in range(DRAWS)])
+            drawn.append([draw(rng) for _ in range(item.draws)])
         return drawn
 
 
@@ -231,5 +257,7 @@ def find(name: str) -> Exercise:
     known = {exercise.name: exercise for exercise in exercises()}
     short = Path(name).stem
     if short not in known:
-        raise SystemExit(f"tinyjax: no exercise is called {name!r}; there are: {', '.join(known)}")
+        near = difflib.get_close_matches(short, known, n=3, cutoff=0.5)
+        advice = f"do you mean {' or '.join(near)}?" if near else "tinyjax list names them all."
+        raise SystemExit(f"tinyjax: no exercise is called {name!r}; {advice}")
     return known[short]

@@ -10,7 +10,9 @@ HEADLINES = {
     "broken": "your file stops with an error when it is run",
     "timeout": "stopped: it took too long (is there an endless loop?)",
     "flood": "stopped: it printed too much (is there an endless loop?)",
+    "processes": "stopped: it started too many processes",
     "crash": "your code ended the Python process",
+    "tampered": "your file changes tinyjax or NumPy themselves, which the checks rely on",
 }
 
 
@@ -46,6 +48,7 @@ def render_check(result: CheckResult) -> list[str]:
         ("expected", result.expected),
         ("got", result.got),
         ("error", result.error),
+        ("changed", changed(result)),
         ("probably", result.misconception),
     ]
     for title, text in rows:
@@ -54,6 +57,14 @@ def render_check(result: CheckResult) -> list[str]:
             lines.append(f"        {title:<9} {first}")
             lines += indent("\n".join(rest), 18) if rest else []
     return lines
+
+
+def changed(result: CheckResult) -> str | None:
+    """What is said of inputs that the code changed in place."""
+    if not result.mutated:
+        return None
+    names = " and ".join(f"`{name}`" for name in result.mutated)
+    return f"your code changed the input {names} in place: leave it as it is, return a new one"
 
 
 def indent(text: str, by: int) -> list[str]:

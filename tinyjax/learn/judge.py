@@ -1,18 +1,23 @@
 """Decides what is right: the student's values against the reference's, on inputs drawn here.
 
+The reference, and the wrong solutions that a failure is compared with, run in a fork server that
+never sees a student's code. This process runs neither: it draws, compares, and says what it found.
+
 A misconception is named only when it is established, by its fingerprint: on each of the random
 inputs of a check, the student's code does exactly what one wrong solution of the card does.
 """
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from itertools import cycle
 from typing import Any
 
-from tinyjax.learn.child import Student, run_check
-from tinyjax.learn.exercise import DRAWS, Check, Exercise, Solution
-from tinyjax.learn.runner import Run, run
+from tinyjax.learn.exercise import Exercise, Solution
+from tinyjax.learn.runner import Run, Worker, run
 from tinyjax.learn.values import decode, same, show
 
-SCHEMA = 1  # of the JSON that `tinyjax check --json` prints
+SCHEMA = 2  # of the JSON that `tinyjax check --json` prints
 
 # --- What we say ---------------------------------------------------------------------------------
 
@@ -27,6 +32,7 @@ class CheckResult:
     expected: str | None = None
     got: str | None = None
     error: str | None = None
+    mutated: list[str] = field(default_factory=list)  # inputs that the code changed in place
     misconception: str | None = None
 
 
@@ -34,8 +40,9 @@ class CheckResult:
 class Verdict:
     """What `tinyjax check` says of one exercise.
 
-    `status` is `pass`, `fail`, `not started`, `missing`, `broken` (the file raises when it is run),
-    `timeout`, `flood` (too much output) or `crash`.
+    `status` is `pass`, `fail`, `not started`, `missing`, `broken` (the file raises when it is
+    run), `timeout`, `flood` (too much output), `processes` (too many), `crash`, or `tampered` (it
+    replaces what the checks rely on).
     """
 
     exercise: str
@@ -52,9 +59,16 @@ class Verdict:
         """Whether the exercise is solved."""
         return self.status == "pass"
 
+    @property
+    def score(self) -> float:
+        """The share of the checks that hold, from 0 to 1; nothing for what was tampered with."""
+        if self.status == "tampered" or not self.checks:
+            return 0.0
+        return sum(result.status == "ok" for result in self.checks) / len(self.checks)
+
     def as_json(self) -> dict[str, Any]:
         """For programs."""
-        return asdict(self)
+        return {**asdict(self), "score": self.score}
 
 
 # --- Comparing outcomes --------------------------------------------------------------------------
@@ -62,7 +76,7 @@ class Verdict:
 
 def agrees(got: dict[str, Any], expected: dict[str, Any]) -> bool:
     """Whether a check came out as it does for the reference."""
-    if "error" in got or "error" in expected:
+    if "error" in got or "error" in expected or "mutated" in got:
         return False
     return same(decode(got["value"]), decode(expected["value"]))
 
@@ -74,9 +88,11 @@ def is_fingerprint(outcome: dict[str, Any]) -> bool:
 
 def coincides(got: dict[str, Any], wrong: dict[str, Any]) -> bool:
     """Whether the student's outcome is a wrong solution's: same value, or same error and words."""
-    if "error" in got and "error" in wrong:
+    if got.get("mutated") != wrong.get("mutated") or ("error" in got) != ("error" in wrong):
+        return False
+    if "error" in got:
         return got["error"] == wrong["error"] and first_sentence(got) == first_sentence(wrong)
-    return is_fingerprint(got) and agrees(got, wrong)
+    return is_fingerprint(got) and same(decode(got["value"]), decode(wrong["value"]))
 
 
 def first_sentence(outcome: dict[str, Any]) -> str:
@@ -84,31 +100,148 @@ def first_sentence(outcome: dict[str, Any]) -> str:
     return outcome["message"].partition("\n")[0].partition(". ")[0]
 
 
-def outcomes_of(solution: Solution, item: Check, draws: list[dict]) -> list[dict[str, Any]]:
-    """What one of the card's own solutions does on the inputs of a check."""
-    namespace = Student(**vars(solution.namespace()))
-    return [run_check(item, namespace, inputs) for inputs in draws]
+# --- The grader ----------------------------------------------------------------------------------
+
+Bank = list[tuple[Solution, Run]]
 
 
-def diagnose(exercise: Exercise, failed: dict[int, list[dict]], inputs: list) -> dict[int, str]:
-    """For each failed check the misconception behind it, where exactly one is established."""
-    matches: dict[int, list[Solution]] = {number: [] for number in failed}
-    for wrong in exercise.solutions("wrong"):
-        for number, outcomes in failed.items():
-            theirs = outcomes_of(wrong, exercise.checks[number], inputs[number])
-            if len(outcomes) == DRAWS and all(map(coincides, outcomes, theirs)):
-                matches[number].append(wrong)
-    found = {}
-    for number, candidates in matches.items():
-        if len(candidates) > 1:  # prefer the one that explains every failure
-            candidates = [c for c in candidates if all(c in other for other in matches.values())]
-        sentences = {candidate.misconception for candidate in candidates}
-        if len(sentences) == 1:
-            found[number] = sentences.pop() or ""
-    return found
+class Grader:
+    """Judges solutions of any exercise, on the inputs that belong to one seed.
 
+    What the reference and the wrong solutions do is worked out once for each exercise.
 
-# --- The verdict ---------------------------------------------------------------------------------
+    >>> from tinyjax.learn.exercise import find
+    >>> exercise = find("third_derivative")
+    >>> with Grader(seed=7) as grader:
+    ...     grader.check(exercise, exercise.reference.source).status
+    'pass'
+    """
+
+    def __init__(self, seed: int = 0, ours: Worker | None = None, theirs: Worker | None = None):
+        self.seed = seed
+        self.ours = ours or Worker()  # for the card's own solutions
+        self.theirs = theirs or Worker()
+        self.known: dict[tuple[str, str], Any] = {}
+        self.locks: dict[tuple[str, str], threading.Lock] = {}
+
+    def __enter__(self) -> "Grader":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the processes."""
+        self.ours.close()
+        self.theirs.close()
+
+    # What the card's own solutions do
+
+    def inputs(self, exercise: Exercise) -> list[list[dict[str, Any]]]:
+        """For each check, the inputs that it sees."""
+        return exercise.inputs(self.seed)
+
+    def once(self, what: str, exercise: Exercise, find_out: Any) -> Any:
+        """Something about an exercise that is found out at most once, however many ask."""
+        key = (what, exercise.name)
+        with self.locks.setdefault(key, threading.Lock()):
+            if key not in self.known:
+                self.known[key] = find_out()
+            return self.known[key]
+
+    def expected(self, exercise: Exercise) -> Run:
+        """What the reference does."""
+
+        def find_out() -> Run:
+            source = exercise.reference.source
+            done = run(self.ours, exercise, source, self.inputs(exercise), install=False)
+            errors = [o for outcomes in done.outcomes for o in outcomes if "error" in o]
+            if done.ended != "done" or errors:
+                raise RuntimeError(
+                    f"the reference of {exercise.name} ended with {done.ended}: "
+                    f"{errors or done.detail or done.printed}"
+                )
+            return done
+
+        return self.once("expected", exercise, find_out)
+
+    def bank(self, exercise: Exercise) -> Bank:
+        """What each of the wrong solutions does."""
+
+        def find_out() -> Bank:
+            solutions = exercise.solutions("wrong")
+            inputs = self.inputs(exercise)
+            with ThreadPoolExecutor(2) as pool:  # both servers are free, and both are clean
+                runs = pool.map(
+                    lambda worker, wrong: run(worker, exercise, wrong.source, inputs),
+                    cycle([self.ours, self.theirs]),
+                    solutions,
+                )
+                return list(zip(solutions, runs))
+
+        return self.once("bank", exercise, find_out)
+
+    # Verdicts
+
+    def check(self, exercise: Exercise, source: str | None = None) -> Verdict:
+        """Runs and judges the student's file, or the source given in its place."""
+        if source is None:
+            if not exercise.path.exists():
+                return Verdict(exercise.name, "missing", seed=self.seed)
+            source = exercise.path.read_text(encoding="utf-8", errors="replace")
+        self.theirs.start()  # the two servers get ready side by side
+        with ThreadPoolExecutor(1) as pool:
+            expected = pool.submit(self.expected, exercise)
+            done = run(self.theirs, exercise, source, self.inputs(exercise))
+            expected.result()
+        return self.judge(exercise, source, done)
+
+    def judge(self, exercise: Exercise, source: str, done: Run) -> Verdict:
+        """What to say of a run."""
+        verdict = Verdict(exercise.name, done.ended, seconds=round(done.seconds, 3), seed=self.seed)
+        verdict.printed = done.printed
+        verdict.detail = done.detail.get("traceback") or done.detail.get("message")
+        if not started(exercise, source, done):
+            verdict.status = "not started"
+            return verdict
+        inputs = self.inputs(exercise)
+        failed = {}
+        for number, item in enumerate(exercise.checks):
+            expected = self.expected(exercise).outcomes[number]
+            result = compare(item.name, inputs[number], done.outcomes[number], expected)
+            verdict.checks.append(result)
+            if result.status == "fail":
+                failed[number] = done.outcomes[number]
+        if failed:
+            for number, sentence in self.diagnose(exercise, failed).items():
+                verdict.checks[number].misconception = sentence
+        if done.ended == "done":
+            ok = all(result.status == "ok" for result in verdict.checks)
+            verdict.status = "pass" if ok else "fail"
+        if done.replaced:
+            verdict.status = "tampered"
+            verdict.detail = "it replaces " + ", ".join(done.replaced)
+        return verdict
+
+    def diagnose(self, exercise: Exercise, failed: dict[int, list[dict]]) -> dict[int, str]:
+        """For each failed check the misconception behind it, where exactly one is established."""
+        matches: dict[int, list[Solution]] = {number: [] for number in failed}
+        for wrong, done in self.bank(exercise):
+            for number, outcomes in failed.items():
+                theirs = done.outcomes[number]
+                whole = len(outcomes) == len(theirs) == exercise.checks[number].draws
+                if whole and all(map(coincides, outcomes, theirs)):
+                    matches[number].append(wrong)
+        found = {}
+        for number, candidates in matches.items():
+            if len(candidates) > 1:  # prefer the one that explains every failure
+                candidates = [
+                    c for c in candidates if all(c in other for other in matches.values())
+                ]
+            sentences = {candidate.misconception for candidate in candidates}
+            if len(sentences) == 1:
+                found[number] = sentences.pop() or ""
+        return found
 
 
 def started(exercise: Exercise, source: str, done: Run) -> bool:
@@ -117,53 +250,26 @@ def started(exercise: Exercise, source: str, done: Run) -> bool:
     return source.strip() != exercise.stub.strip() and raised != {"NotImplementedError"}
 
 
-def judge(exercise: Exercise, source: str, done: Run, seed: int = 0) -> Verdict:
-    """What to say of a run."""
-    verdict = Verdict(exercise.name, done.ended, seconds=round(done.seconds, 3), seed=seed)
-    verdict.printed = done.printed
-    verdict.detail = done.detail.get("traceback") or done.detail.get("message")
-    if not started(exercise, source, done):
-        verdict.status = "not started"
-        return verdict
-    inputs = exercise.inputs(seed)
-    failed = {}
-    for number, item in enumerate(exercise.checks):
-        result = CheckResult(item.name)
-        verdict.checks.append(result)
-        outcomes = done.outcomes[number] if number < len(done.outcomes) else []
-        references = outcomes_of(exercise.reference, item, inputs[number])
-        for drawn, got, expected in zip(inputs[number], outcomes, references):
-            if not agrees(got, expected):
-                fill(result, drawn, got, expected)
-                failed[number] = outcomes
-                break
-        else:
-            if len(outcomes) == DRAWS:
-                result.status = "ok"
-    if failed:
-        for number, sentence in diagnose(exercise, failed, inputs).items():
-            verdict.checks[number].misconception = sentence
-    if done.ended == "done":
-        ok = all(result.status == "ok" for result in verdict.checks)
-        verdict.status = "pass" if ok else "fail"
-    return verdict
-
-
-def fill(result: CheckResult, drawn: dict, got: dict, expected: dict) -> None:
-    """Writes down the first input on which a check failed."""
-    result.status = "fail"
-    result.input = "\n".join(f"{name} = {show(value)}" for name, value in drawn.items())
-    result.expected = show(decode(expected["value"]))
-    if "error" in got:
-        result.error = got["traceback"]
-    else:
-        result.got = show(decode(got["value"]))
+def compare(name: str, inputs: list[dict], outcomes: list[dict], rights: list[dict]) -> CheckResult:
+    """The result of one check: ok when it held on every input, else the first that speaks."""
+    result = CheckResult(name)
+    for drawn, got, right in zip(inputs, outcomes, rights):
+        if not agrees(got, right):
+            result.status = "fail"
+            result.input = "\n".join(f"{key} = {show(value)}" for key, value in drawn.items())
+            result.expected = show(decode(right["value"]))
+            result.mutated = got.get("mutated", [])
+            if "error" in got:
+                result.error = got["traceback"]
+            else:
+                result.got = show(decode(got["value"]))
+            return result
+    if len(outcomes) == len(inputs):
+        result.status = "ok"
+    return result
 
 
 def check_exercise(exercise: Exercise, source: str | None = None, seed: int = 0) -> Verdict:
-    """Runs and judges the student's file, or the source given in its place."""
-    if source is None:
-        if not exercise.path.exists():
-            return Verdict(exercise.name, "missing")
-        source = exercise.path.read_text(encoding="utf-8")
-    return judge(exercise, source, run(exercise, source, seed), seed)
+    """Runs and judges one solution: the student's file, or the source given in its place."""
+    with Grader(seed) as grader:
+        return grader.check(exercise, source)

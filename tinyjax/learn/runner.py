@@ -1,34 +1,42 @@
-"""Runs a student's code in a process of its own, and always comes back with a verdict.
+"""Hands students' code to processes of their own, and always comes back with an account.
 
-The process group is killed as one when the time is up or the output too long, so that neither an
-endless loop nor a child left behind outlives the check.
+A `Worker` is our end of a fork server. Should a student's code manage to kill the server itself,
+the worker notices, ends what is left and starts another one.
 """
 
 import json
 import os
+import selectors
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
+import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import tinyjax
 from tinyjax.learn.exercise import Exercise
-from tinyjax.learn.values import encode
+from tinyjax.learn.values import decode, encode
 
-OUTPUT_LIMIT = 200_000  # bytes a student may print
-REPORT_LIMIT = 64_000_000  # bytes a student's values may take
+try:
+    import psutil
+except ModuleNotFoundError:
+    raise SystemExit(
+        "tinyjax: psutil is missing. Run `make learn`, or pip install 'tinyjax[learn]'"
+    ) from None
+
+GRACE = 15.0  # seconds beyond a job's own limit before the server itself is given up
+MARK = "TINYJAX_WORKER"  # the variable by which a worker's processes are known
 
 
 @dataclass
 class Run:
     """What happened to a student's code.
 
-    `ended` is `done`, `broken` (the file itself raised), `timeout`, `flood` or `crash`.
+    `ended` is `done`, `broken` (the file itself raised), `timeout`, `flood`, `processes`, `crash`.
     """
 
     ended: str
@@ -37,39 +45,10 @@ class Run:
     printed: str = ""
     detail: dict[str, str] = field(default_factory=dict)  # of broken and crash
     running: int | None = None  # the check under way when it ended
+    replaced: list[str] = field(default_factory=list)  # names of the package, by the student's code
 
 
-class Drain(threading.Thread):
-    """Reads a pipe to its end, but keeps no more than `limit` bytes and then says stop."""
-
-    def __init__(self, pipe: IO[bytes], limit: int, stop: threading.Event):
-        super().__init__(daemon=True)
-        self.pipe, self.limit, self.stop = pipe, limit, stop
-        self.data = bytearray()
-        self.flooded = False
-        self.start()
-
-    def run(self) -> None:
-        """Reads until the last writer closes the pipe."""
-        while block := os.read(self.pipe.fileno(), 65536):
-            if len(self.data) + len(block) > self.limit:
-                self.flooded = True
-                self.stop.set()
-                return
-            self.data += block
-
-    def text(self) -> str:
-        """What was read, as text."""
-        return bytes(self.data).decode("utf-8", "replace")
-
-
-def kill_group(process: subprocess.Popen) -> None:
-    """Ends the process and everything it started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    process.wait()
+# --- The worker ----------------------------------------------------------------------------------
 
 
 def our_environment() -> dict[str, str]:
@@ -81,67 +60,145 @@ def our_environment() -> dict[str, str]:
 
 def child_environment() -> dict[str, str]:
     """The environment of a student's process: it opens no windows and leaves nothing behind."""
-    return {**our_environment(), "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "Agg"}
+    return {
+        **our_environment(),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUTF8": "1",
+        "MPLBACKEND": "Agg",
+        "OPENBLAS_NUM_THREADS": "1",  # a process that forks has one thread
+    }
 
 
-def wait(process: subprocess.Popen, stop: threading.Event, seconds: float) -> bool:
-    """Waits for the end of the process; False when the time ran out first."""
-    deadline = time.monotonic() + seconds
-    while process.poll() is None:
-        if stop.wait(0.01):
-            return True
-        if time.monotonic() > deadline:
+class Worker:
+    """A fork server and the pipes to it; starts at the first job, ends with `close`.
+
+    Args:
+      preload: modules that the server loads before it forks, for the sake of many jobs.
+
+    Raises (from `run`):
+      RuntimeError: the server cannot be started.
+    """
+
+    def __init__(self, *preload: str):
+        self.preload = preload
+        self.process: subprocess.Popen | None = None
+        self.lock = threading.Lock()  # one job at a time
+
+    def __enter__(self) -> "Worker":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def start(self) -> subprocess.Popen:
+        """Starts the server if it does not run: it gets ready while the caller goes on."""
+        if self.process is None:
+            self.mark = uuid.uuid4().hex
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tinyjax.learn.forkserver", *self.preload],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**child_environment(), MARK: self.mark},
+                start_new_session=True,  # the terminal's Ctrl-C is for us; closing the pipe for it
+            )
+        return self.process
+
+    def close(self) -> None:
+        """Ends the server and whatever runs below it."""
+        if self.process is None:
+            return
+        process, self.process = self.process, None
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.close()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.sweep()
+        process.stdout.close()
+
+    def sweep(self) -> None:
+        """Kills every process that carries our mark: those of a server that is lost."""
+        for process in psutil.process_iter():
+            try:
+                if process.environ().get(MARK) == self.mark:
+                    process.send_signal(signal.SIGKILL)
+            except psutil.Error:  # not ours to look at, or gone
+                continue
+
+    def run(self, job: dict[str, Any]) -> dict[str, Any]:
+        """What the server says of a job; what we say in its place when it is lost."""
+        with self.lock:
+            began = time.monotonic()
+            process = self.start()
+            reply = self.send(job) and self.receive(began + job["seconds"] + GRACE)
+            if reply:
+                return json.loads(reply)
+            ended = "timeout" if process.poll() is None else "lost"
+            process.kill()
+            self.sweep()
+            self.close()
+        seconds = time.monotonic() - began
+        return {"ended": ended, "code": None, "seconds": seconds, "report": "", "printed": ""}
+
+    def send(self, job: dict[str, Any]) -> bool:
+        """Hands the job over; False when nobody takes it."""
+        assert self.process is not None and self.process.stdin is not None
+        try:
+            self.process.stdin.write(json.dumps(job).encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
             return False
-    return True
+        return True
+
+    def receive(self, deadline: float) -> bytes:
+        """The line that answers a job; nothing when it does not come."""
+        assert self.process is not None and self.process.stdout is not None
+        descriptor = self.process.stdout.fileno()
+        reply = bytearray()
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, selectors.EVENT_READ)
+            while not reply.endswith(b"\n"):
+                if not selector.select(timeout=deadline - time.monotonic()):
+                    return b""
+                block = os.read(descriptor, 1 << 20)
+                if not block:
+                    return b""
+                reply += block
+        return bytes(reply)
 
 
-def run(exercise: Exercise, source: str, seed: int = 0, seconds: float | None = None) -> Run:
-    """Runs every check of the exercise on the student's source, within the time limit."""
-    seconds = exercise.seconds if seconds is None else seconds
-    reader, writer = os.pipe()
+def run(
+    worker: Worker,
+    exercise: Exercise,
+    source: str,
+    inputs: list[list[dict[str, Any]]],
+    seconds: float | None = None,
+    **more: Any,
+) -> Run:
+    """Runs every check of the exercise on the source, within the time limit.
+
+    Args:
+      worker: where.
+      exercise: its card gives the checks.
+      source: the student's code.
+      inputs: for each check, the inputs that it sees (`exercise.inputs(seed)`).
+      seconds: the limit, where it is another one than the card's.
+      more: `install=False`, to leave the package as it is; `warm`, a folder of compiled kernels to
+        start from; `cache`, one to fill.
+    """
     job = {
         "source": source,
         "path": str(exercise.path),
         "checks": exercise.checks_source,
-        "inputs": [[encode(drawn) for drawn in draws] for draws in exercise.inputs(seed)],
-        "seconds": seconds,
-        "report": writer,
+        "inputs": [[encode(drawn) for drawn in draws] for draws in inputs],
+        "seconds": exercise.seconds if seconds is None else seconds,
+        "devices": exercise.devices,
+        **more,
     }
-    began = time.monotonic()
-    stop = threading.Event()
-    with tempfile.TemporaryDirectory(prefix="tinyjax-") as folder:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tinyjax.learn.child"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-            env=child_environment(),
-            pass_fds=[writer],
-            start_new_session=True,
-        )
-        os.close(writer)
-        assert process.stdin is not None and process.stdout is not None
-        with os.fdopen(reader, "rb") as pipe:
-            report = Drain(pipe, REPORT_LIMIT, stop)
-            printed = Drain(process.stdout, OUTPUT_LIMIT, stop)
-            send(process.stdin, job)
-            in_time = wait(process, stop, seconds)
-            kill_group(process)
-            for drain in (report, printed):
-                drain.join(timeout=5)
-    flooded = report.flooded or printed.flooded
-    took = time.monotonic() - began
-    return summarise(report.text(), printed.text(), in_time, flooded, process.returncode, took)
+    return summarise(worker.run(job), [len(draws) for draws in inputs])
 
 
-def send(pipe: IO[bytes], job: dict[str, Any]) -> None:
-    """Hands the job over; a process that died already will be seen by its exit code."""
-    try:
-        pipe.write(json.dumps(job).encode())
-        pipe.close()
-    except BrokenPipeError:
-        pass
+# --- Reading the account -------------------------------------------------------------------------
 
 
 def read_events(report: str) -> list[dict[str, Any]]:
@@ -150,40 +207,65 @@ def read_events(report: str) -> list[dict[str, Any]]:
     for line in report.splitlines():
         try:
             event = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(event, dict):
             events.append(event)
     return events
 
 
-def summarise(
-    report: str, printed: str, in_time: bool, flooded: bool, code: int, seconds: float
-) -> Run:
-    """What the events, the clock and the exit code say together."""
-    result = Run("crash", [], seconds, printed[-4000:])
-    for event in read_events(report):
-        if "broken" in event:
-            result.ended, result.detail = "broken", event["broken"]
-        elif "started" in event:
-            result.running = event["started"]
-        elif "outcome" in event:
-            while len(result.outcomes) <= event["check"]:
-                result.outcomes.append([])
-            result.outcomes[event["check"]].append(event["outcome"])
-        elif event.get("done"):
-            result.ended, result.running = "done", None
-    if flooded:
-        result.ended = "flood"
-    elif not in_time:
-        result.ended = "timeout"
-    elif result.ended == "crash":
-        result.detail = {"message": describe_exit(code)}
-    return result
+def readable(outcome: Any) -> dict[str, Any]:
+    """An outcome of which we know that it can be read: a student's code may have made it up."""
+    try:
+        if "error" in outcome:
+            parts = ("error", "message", "traceback")
+            clean: dict[str, Any] = {part: str(outcome[part]) for part in parts}
+        else:
+            decode(outcome["value"])
+            clean = {"value": outcome["value"]}
+        if "mutated" in outcome:
+            clean["mutated"] = [str(name) for name in outcome["mutated"]]
+        return clean
+    except Exception as error:  # whatever a made-up value makes NumPy raise
+        words = f"the returned value cannot be read ({type(error).__name__}: {error})"
+        return {"error": "ValueError", "message": words, "traceback": words}
 
 
-def describe_exit(code: int) -> str:
+def summarise(result: dict[str, Any], asked: list[int]) -> Run:
+    """What the events, the clock and the exit code say together.
+
+    `asked` has the number of inputs of each check.
+    """
+    account = Run("crash", [[] for _ in asked], result["seconds"], result["printed"][-4000:])
+    for event in read_events(result["report"]):
+        note(account, event, asked)
+    if result["ended"] not in ("exit", "lost"):
+        account.ended = result["ended"]
+    elif account.ended == "crash":
+        account.detail = {"message": describe_exit(result["code"])}
+    return account
+
+
+def note(account: Run, event: dict[str, Any], asked: list[int]) -> None:
+    """Adds one event to an account; what cannot be one of ours counts for nothing."""
+    match event:
+        case {"started": int(number)} if 0 <= number < len(asked):
+            account.running = number
+        case {"check": int(number), "outcome": outcome} if 0 <= number < len(asked):
+            if len(account.outcomes[number]) < asked[number]:
+                account.outcomes[number].append(readable(outcome))
+        case {"broken": {"error": _} as error}:
+            account.ended, account.detail = "broken", readable(error)
+        case {"replaced": [*names]}:
+            account.replaced = [str(name) for name in names]
+        case {"done": True} if account.ended != "broken":
+            account.ended, account.running = "done", None
+
+
+def describe_exit(code: int | None) -> str:
     """An exit code in words."""
+    if code is None:
+        return "the process that runs your code was ended by it"
     if code < 0:
         return f"the process was ended by signal {-code} ({signal.Signals(-code).name})"
     return f"the process left with exit code {code} before the checks were done"

@@ -17,8 +17,10 @@ def encode(value: Any) -> Any:
         return value
     if isinstance(value, dict):
         return {"dict": [[encode(key), encode(item)] for key, item in value.items()]}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list):
         return [encode(item) for item in value]
+    if isinstance(value, tuple):
+        return {"tuple": [encode(item) for item in value]}
     try:
         array = np.asarray(value)
     except Exception:  # a value that is no array may raise anything at all
@@ -44,6 +46,8 @@ def decode(code: Any) -> Any:
         return code
     if "dict" in code:
         return {decode(key): decode(item) for key, item in code["dict"]}
+    if "tuple" in code:
+        return tuple(decode(item) for item in code["tuple"])
     if "object" in code:
         return Opaque(code["object"])
     array = np.frombuffer(base64.b64decode(code["array"]), dtype=code["dtype"])
@@ -61,7 +65,7 @@ def same(got: Any, expected: Any, rtol: float = 1e-4, atol: float = 1e-5) -> boo
         )
     if isinstance(expected, str | None) or isinstance(got, str | None):
         return type(got) is type(expected) and got == expected
-    if isinstance(expected, list) and isinstance(got, list):
+    if isinstance(expected, list | tuple) and isinstance(got, list | tuple):
         return len(got) == len(expected) and all(
             same(a, b, rtol, atol) for a, b in zip(got, expected)
         )
@@ -78,7 +82,7 @@ def show(value: Any) -> str:
     """A value in a line or a few, for a person."""
     if isinstance(value, dict):
         return ", ".join(f"{name} = {show(item)}" for name, item in value.items())
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return "(" + ", ".join(show(item) for item in value) + ")"
     if isinstance(value, np.ndarray):
         return np.array2string(value, precision=6, threshold=20, max_line_width=88)

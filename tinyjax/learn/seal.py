@@ -1,0 +1,63 @@
+"""Sees whether a student's code has replaced something that the checks rely on.
+
+What is right is decided elsewhere, by values. But checks also use the package, for instance to
+compile the student's function; `tinyjax.jit = lambda f: f` would let them pass what cannot be
+compiled. Such a file is told so and does not pass.
+"""
+
+import importlib
+import sys
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, NamedTuple
+
+SEALED = {"tinyjax", "numpy", "json", "base64", "math", "builtins"}
+NAMESPACES = ("", ".numpy", ".lax", ".random", ".nn", ".tree_util")  # what students and checks use
+
+
+class Sealed(NamedTuple):
+    """A name of a module or class, and what it stood for."""
+
+    where: str
+    names: Mapping[str, Any]  # the live dictionary
+    name: str
+    value: Any
+    code: Any
+
+    @property
+    def broken(self) -> bool:
+        """Whether the name stands for something else now, or for the same with other code."""
+        value = self.names.get(self.name)
+        return value is not self.value or getattr(value, "__code__", None) is not self.code
+
+
+def load_names() -> None:
+    """Loads what the package would load at the first use: what is not there cannot be sealed."""
+    for namespace in NAMESPACES:
+        module = importlib.import_module("tinyjax" + namespace)
+        for name in dir(module):
+            getattr(module, name)
+
+
+def take_seal() -> list[Sealed]:
+    """Every function and method of the sealed packages that is loaded now."""
+    seal: list[Sealed] = []
+    for name, module in list(sys.modules.items()):
+        if isinstance(module, ModuleType) and name.partition(".")[0] in SEALED:
+            for value in seal_names(seal, name, vars(module)):
+                if isinstance(value, type) and value.__module__ == name:
+                    seal_names(seal, f"{name}.{value.__name__}", vars(value))
+    return seal
+
+
+def seal_names(seal: list[Sealed], where: str, names: Mapping[str, Any]) -> list[Any]:
+    """Seals what can be called among these names; returns it."""
+    found = [(name, value) for name, value in names.items() if callable(value)]
+    for name, value in found:
+        seal.append(Sealed(where, names, name, value, getattr(value, "__code__", None)))
+    return [value for _, value in found]
+
+
+def broken_seals(seal: list[Sealed]) -> list[str]:
+    """The names that stand for something else than they did; new names do not count."""
+    return [f"{item.where}.{item.name}" for item in seal if item.broken]
