@@ -73,7 +73,7 @@ seconds = 30.0
 
 def draw(rng):
     """Parameters, and points for two or three of the four devices, which see different data."""
-    n, m = int(rng.integers(2, 4)), int(rng.integers(2, 5))
+    n, m = int(rng.integers(2, 4)), int(rng.integers(5, 7))
     return {
         "params": {
             "w": rng.normal(scale=0.6, size=3).round(2).astype(np.float32),
@@ -199,6 +199,14 @@ def step(params, x, y):
 def step(params, x, y):
     value, gradient = lax.psum(jax.value_and_grad(loss)(params, x, y), "devices")
     return jax.tree.map(lambda p, g: p - LR * g / 4, params, gradient), value / 4
+
+
+# %% wrong: divided by the points
+# You divided by the number of points on a device: it is the devices that were added up.
+def step(params, x, y):
+    value, gradient = lax.psum(jax.value_and_grad(loss)(params, x, y), "devices")
+    m = x.shape[0]
+    return jax.tree.map(lambda p, g: p - LR * g / m, params, gradient), value / m
 
 
 # %% wrong: uphill
