@@ -70,6 +70,13 @@ class Verdict:
         """For programs."""
         return {**asdict(self), "score": self.score}
 
+    @classmethod
+    def of_json(cls, said: dict[str, Any]) -> "Verdict":
+        """The verdict that `as_json` described."""
+        checks = [CheckResult(**result) for result in said["checks"]]
+        facts = {key: value for key, value in said.items() if key != "score"}
+        return cls(**{**facts, "checks": checks})
+
 
 # --- Comparing outcomes --------------------------------------------------------------------------
 

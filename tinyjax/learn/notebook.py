@@ -20,7 +20,7 @@ from typing import Any
 
 from tinyjax.learn import feedback
 from tinyjax.learn.exercise import Exercise, exercises, find
-from tinyjax.learn.judge import CheckResult, Verdict, check_exercise
+from tinyjax.learn.judge import Verdict, check_exercise
 from tinyjax.learn.progress import note_exercise
 from tinyjax.learn.runner import our_environment
 
@@ -38,8 +38,7 @@ def grade_source(name: str, source: str, seed: int = 0) -> Verdict:
     )
     if grader.returncode != 0:
         raise RuntimeError("the grader itself failed:\n" + grader.stderr.decode()[-2000:])
-    said = json.loads(grader.stdout)
-    return Verdict(**{**said, "checks": [CheckResult(**result) for result in said["checks"]]})
+    return Verdict.of_json(json.loads(grader.stdout))
 
 
 def main(name: str, seed: str) -> None:
