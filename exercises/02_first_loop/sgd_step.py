@@ -7,6 +7,9 @@
 # Write that step. `theta` is an array of two numbers, `x` and `y` hold the points, and
 # `lr`, the learning rate, says how far to go. Return the new theta.
 #
+# For `theta = [1, 0]`, one point with `x = [2]` and `y = [5]`, and `lr = 0.1` the gradient is
+# `[-12, -6]`, and the new theta is `[2.2, 0.6]`.
+#
 # Run this file, or `tinyjax check sgd_step`, to see whether it is right.
 
 # %%

@@ -1,5 +1,9 @@
 # The card of the exercise sgd_step. Spoilers: it holds the solutions.
 
+# %% [markdown] about
+# difficulty: 1
+# minutes: 15
+
 # %% [markdown] statement
 # # One step of gradient descent
 #
@@ -8,6 +12,9 @@
 #
 # Write that step. `theta` is an array of two numbers, `x` and `y` hold the points, and
 # `lr`, the learning rate, says how far to go. Return the new theta.
+#
+# For `theta = [1, 0]`, one point with `x = [2]` and `y = [5]`, and `lr = 0.1` the gradient is
+# `[-12, -6]`, and the new theta is `[2.2, 0.6]`.
 #
 # Run this file, or `tinyjax check sgd_step`, to see whether it is right.
 
@@ -45,7 +52,6 @@ def sgd_step(theta, x, y, lr):
 import numpy as np
 
 import tinyjax as jax
-import tinyjax.numpy as jnp
 from tinyjax.learn import check
 
 seconds = 30.0  # the check under jit compiles a kernel
@@ -66,11 +72,18 @@ def one_step(student, theta, x, y, lr):
     return student.sgd_step(theta, x, y, lr)
 
 
-@check("the same step inside jit")
+def draw_centred(rng):
+    """The same with points whose x have the mean 0."""
+    x = rng.uniform(0.3, 2.0, size=2).round(2)
+    return draw(rng) | {"x": rng.permutation([*x, *-x, 0.0]).astype(np.float32)}
+
+
+@check("the same step inside jit", draw=draw_centred)
 def inside_jit(student, theta, x, y, lr):
-    eager = jnp.asarray(student.sgd_step(theta, x, y, lr))
-    compiled = jnp.asarray(jax.jit(student.sgd_step)(theta, x, y, lr))
-    return bool(jnp.allclose(eager, compiled, rtol=1e-3, atol=1e-4))
+    return {
+        "as written": student.sgd_step(theta, x, y, lr),
+        "compiled": jax.jit(student.sgd_step)(theta, x, y, lr),
+    }
 
 
 # %% reference
@@ -162,26 +175,26 @@ def sgd_step(theta, x, y, lr):
 
 
 # %% wrong: a sum in place of the mean
-# Your gradient is that of the sum of the squared errors: the loss is their mean.
+# You took the gradient of the sum of the squared errors: the loss is their mean.
 def sgd_step(theta, x, y, lr):
     return theta - lr * x.size * jax.grad(loss)(theta, x, y)
 
 
 # %% wrong: half the gradient
-# Your gradient is half of the right one: the derivative of error**2 is 2 * error.
+# You took half of the gradient: the derivative of error**2 is 2 * error.
 def sgd_step(theta, x, y, lr):
     return theta - lr * jax.grad(loss)(theta, x, y) / 2
 
 
 # %% wrong: only w moves
-# Only w moved: b is a part of theta too and takes a step of its own.
+# You moved w only: b is a part of theta, too, and takes a step of its own.
 def sgd_step(theta, x, y, lr):
     g = jax.grad(loss)(theta, x, y)
     return jnp.stack([theta[0] - lr * g[0], theta[1]])
 
 
 # %% wrong: only b moves
-# Only b moved: w is a part of theta too and takes a step of its own.
+# You moved b only: w is a part of theta, too, and takes a step of its own.
 def sgd_step(theta, x, y, lr):
     g = jax.grad(loss)(theta, x, y)
     return jnp.stack([theta[0], theta[1] - lr * g[1]])
@@ -202,13 +215,13 @@ def sgd_step(theta, x, y, lr):
 
 
 # %% wrong: nothing is returned
-# Your function returns None: does it end in a return?
+# You returned nothing: does your function end in a return?
 def sgd_step(theta, x, y, lr):
     theta = theta - lr * jax.grad(loss)(theta, x, y)
 
 
 # %% wrong: Python floats
-# float() asks for a number, but inside jit there is none yet: keep to jnp operations.
+# You asked for a number with float(): inside jit there is none yet, so keep to jnp operations.
 def sgd_step(theta, x, y, lr):
     g = jax.grad(loss)(theta, x, y)
     return jnp.array([theta[0] - lr * float(g[0]), theta[1] - lr * float(g[1])])
@@ -221,3 +234,34 @@ def sgd_step(theta, x, y, lr):
     theta[0] -= lr * g[0]
     theta[1] -= lr * g[1]
     return theta
+
+
+# %% wrong: the best line at once
+# You went to the best line at once, with polyfit: one step of length lr from theta is wanted.
+import numpy as np
+
+
+def sgd_step(theta, x, y, lr):
+    return jnp.array(np.polyfit(np.asarray(x), np.asarray(y), 1))
+
+
+# %% wrong: several steps
+# You took several steps: the function is a single one, and the loop is around it.
+def sgd_step(theta, x, y, lr):
+    for _ in range(3):
+        theta = theta - lr * jax.grad(loss)(theta, x, y)
+    return theta
+
+
+# %% wrong: to the zero of the gradient
+# You divided by the second derivative, as Newton's method does: the step is lr times the gradient.
+def sgd_step(theta, x, y, lr):
+    gradient = jax.grad(loss)(theta, x, y)
+    return theta - lr * jnp.linalg.solve(jax.hessian(loss)(theta, x, y), gradient)
+
+
+# %% wrong: the length of the step alone
+# You made every step lr long: the step is lr times the gradient, which shrinks by itself.
+def sgd_step(theta, x, y, lr):
+    gradient = jax.grad(loss)(theta, x, y)
+    return theta - lr * gradient / jnp.linalg.norm(gradient)
