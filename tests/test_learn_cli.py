@@ -68,7 +68,7 @@ def test_json(desk, capsys):
     assert cli.main(["check", "sgd_step", "--json"]) == 1
     verdict = json.loads(capsys.readouterr().out)
     assert (verdict["exercise"], verdict["status"], verdict["schema"]) == ("sgd_step", "fail", 2)
-    assert [check["status"] for check in verdict["checks"]] == ["fail", "ok"]
+    assert [check["status"] for check in verdict["checks"]] == ["fail", "fail"]
     assert verdict["checks"][0]["misconception"] == wrong.misconception
 
 

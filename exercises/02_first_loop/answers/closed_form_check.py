@@ -71,9 +71,10 @@ def draw(rng):
 
 
 def draw_years(rng):
-    """The same with years in place of x."""
+    """The same with years in place of x, and numbers near 400, such as CO2 in the air, for y."""
     drawn = draw(rng)
-    return drawn | {"x": drawn["x"].round() + np.float32(rng.integers(2005, 2015))}
+    x = drawn["x"].round() + np.float32(rng.integers(2005, 2015))
+    return {"x": x, "y": (drawn["y"] + np.float32(rng.integers(380, 420))).round(2)}
 
 
 @check("slope and height")
@@ -147,6 +148,13 @@ def best_line(x, y):
     return jnp.array([w, jnp.mean(y) - w * jnp.mean(x)])
 
 
+# %% wrong: means of products
+# You used the sums of x**2 and x*y alone: far from 0 their digits cancel, so centre x first.
+def best_line(x, y):
+    w = (jnp.mean(x * y) - jnp.mean(x) * jnp.mean(y)) / (jnp.mean(x**2) - jnp.mean(x) ** 2)
+    return jnp.array([w, jnp.mean(y) - w * jnp.mean(x)])
+
+
 # %% wrong: the normal equations
 # You solved equations with sums of x**2 in them: far from 0 their digits cancel, so centre x first.
 def best_line(x, y):
@@ -184,9 +192,23 @@ def best_line(x, y):
 
 
 # %% wrong: through zero
-# You drew the line through zero: it may have a height, so subtract the means.
+# You worked with x as it comes: subtract its mean first, then multiply or solve.
 def best_line(x, y):
     return jnp.array([jnp.mean(x * y) / jnp.mean(x**2), 0.0])
+
+
+# %% wrong: least squares with x as it comes
+# You worked with x as it comes: subtract its mean first, then multiply or solve.
+def best_line(x, y):
+    columns = jnp.column_stack([x, jnp.ones_like(x)])
+    return jnp.linalg.lstsq(columns, y)[0]
+
+
+# %% wrong: no height
+# You left the height at 0: it is m(y) - w * m(x).
+def best_line(x, y):
+    dx, dy = x - jnp.mean(x), y - jnp.mean(y)
+    return jnp.array([jnp.mean(dx * dy) / jnp.mean(dx**2), 0.0])
 
 
 # %% wrong: divided by the spread of y
