@@ -15,6 +15,8 @@
 #   `limit` epochs. Better means lower.
 # - Return the best parameters and the number of their epoch, 0 for the start.
 #
+# `epoch` and `loss` may be any Python functions, so write a plain Python loop.
+#
 # If the validation losses of epochs 0, 1, 2, ... are 9, 5, 6, 4, 7, 8, 3 and `patience` is 2, then
 # epoch 3 is best so far, epochs 4 and 5 are not better, and you stop: return the parameters of
 # epoch 3, and 3. You never see the 3.0 of epoch 6, and that is the price of stopping.

@@ -65,8 +65,6 @@ def batch_add(self, axis, vals, dims, /, **params):
 #         return self.bind(*fronts, **params), ...
 
 # %% checks
-from types import MethodType
-
 import numpy as np
 
 import tinyjax as jax
@@ -74,12 +72,20 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.extend.core import jaxpr_as_fun
 from tinyjax.learn import check, run_examples
+from tinyjax.primitives.rules import Elementwise
+
+BINARY = ("add", "sub", "mul", "div", "max", "min")
 
 
 def install(student):
     """The student's rule takes the place of the one on six cards."""
-    for primitive in (lax.add_p, lax.sub_p, lax.mul_p, lax.div_p, lax.max_p, lax.min_p):
-        primitive.batch = MethodType(student.batch_add, primitive)
+    others = Elementwise.batch
+
+    def batch(self, axis, vals, dims, /, **params):
+        rule = student.batch_add if self.name in BINARY else others
+        return rule(self, axis, vals, dims, **params)
+
+    Elementwise.batch = batch
 
 
 def draw(rng):
@@ -321,3 +327,9 @@ def batch_add(self, axis, vals, dims, /, **params):
     rank = max(x.ndim for x in fronts)
     fronts = [x.reshape(x.shape + (1,) * (rank - x.ndim)) for x in fronts]
     return self.bind(*fronts, **params)
+
+
+# %% wrong: the rule of the package
+# You called the rule that yours takes the place of, so it calls itself: write down what it does.
+def batch_add(self, axis, vals, dims, /, **params):
+    return type(self).batch(self, axis, vals, dims, **params)

@@ -70,8 +70,6 @@ def batch_dot(self, axis, vals, dims, /, *, dimension_numbers, **params):
 #         # the numbers as tuples of tuples, bind, return result and place
 
 # %% checks
-from types import MethodType
-
 import numpy as np
 
 import tinyjax as jax
@@ -82,7 +80,11 @@ from tinyjax.learn import check, run_examples
 
 def install(student):
     """The student's rule takes the place of the one on the card of dot_general."""
-    lax.dot_general_p.batch = MethodType(student.batch_dot, lax.dot_general_p)
+
+    def batch(self, axis, vals, dims, /, **params):
+        return student.batch_dot(self, axis, vals, dims, **params)
+
+    type(lax.dot_general_p).batch = batch
 
 
 def draw(rng):
@@ -401,3 +403,9 @@ def batch_dot(self, axis, vals, dims, /, *, dimension_numbers, **params):
         batch = [(0, *axes) for axes in batch]
     numbers = (tuple(contract), tuple(batch))
     return self.bind(*vals, dimension_numbers=numbers, **params)
+
+
+# %% wrong: the rule of the package
+# You called the rule that yours takes the place of, so it calls itself: write down what it does.
+def batch_dot(self, axis, vals, dims, /, **params):
+    return type(self).batch(self, axis, vals, dims, **params)

@@ -69,6 +69,8 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.learn import check
 
+seconds = 30.0  # a solution may be compiled
+
 
 def draw(rng):
     """Parameters, and examples of another number than there are inputs."""
