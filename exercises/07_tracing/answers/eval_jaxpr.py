@@ -105,15 +105,29 @@ def draw_tangent(rng):
 
 
 @contextlib.contextmanager
-def missing(results=()):
+def missing(program=None):
     """A variable that is missing gets a name that is the same everywhere."""
     try:
         yield
     except KeyError as error:
         if not str(error).startswith("Literal"):
-            is_result = str(error) in map(repr, results)
-            error.args = ("a result" if is_result else "a variable",)
+            error.args = (kind(str(error), program),)
         raise
+
+
+def kind(name, program):
+    """What sort of variable it is."""
+    if program is None:
+        return "a variable"
+    sorts = {
+        "a result": program.outvars,
+        "a const": program.constvars,
+        "an argument": program.invars,
+    }
+    for sort, variables in sorts.items():
+        if name in map(repr, variables):
+            return sort
+    return "a variable that an equation computes"
 
 
 class Seen(core.Tracer):
@@ -154,10 +168,10 @@ def parts(student, x, table, other_table):
     def f(x):
         difference, total = inner(x * table + 2.0)
         largest, places = lax.top_k(difference, 2)
-        return largest, total * table, x, 7.0, places
+        return largest, (total - difference) * table, x, 7.0, places
 
     program = jax.make_jaxpr(f)(x)
-    with missing(program.outvars):
+    with missing(program):
         return core.eval_jaxpr(program, [other_table, *program.consts[1:]], x)
 
 
@@ -171,7 +185,7 @@ def let_go(student, x, t):
 
     program = jax.make_jaxpr(f)(x)
     census = Census()
-    with missing(program.outvars), core.active(census):
+    with missing(program), core.active(census):
         outs = student.eval_jaxpr(program, program.consts, *map(census.new, [x]))
     outs = [out.value if census.mine(out) else out for out in outs]
     return {"results": outs, "alive at a time": census.most if census.most > 12 else "12 at most"}
@@ -325,6 +339,41 @@ def eval_jaxpr(jaxpr, consts, *args):
         value.update(zip(eqn.outvars, out if eqn.primitive.multiple_results else [out]))
         for v in set(eqn.invars):
             if last[v] == n:
+                value.pop(v, None)
+    return [read(v) for v in jaxpr.outvars]
+
+
+# %% wrong: consts have no values
+# You gave values to the arguments only: `jaxpr.constvars` have values, too, the `consts`.
+def eval_jaxpr(jaxpr, consts, *args):
+    value = dict(zip(jaxpr.invars, args))
+
+    def read(v):
+        return v.array if isinstance(v, Literal) else value[v]
+
+    last = {v: n for n, eqn in enumerate(jaxpr.eqns) for v in eqn.invars}
+    for n, eqn in enumerate(jaxpr.eqns):
+        out = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
+        value.update(zip(eqn.outvars, out if eqn.primitive.multiple_results else [out]))
+        for v in set(eqn.invars):
+            if last[v] == n and v not in jaxpr.outvars:
+                value.pop(v, None)
+    return [read(v) for v in jaxpr.outvars]
+
+
+# %% wrong: nothing is stored
+# You did not store what an equation computes: the next equations read it, as `eqn.outvars`.
+def eval_jaxpr(jaxpr, consts, *args):
+    value = dict(zip(jaxpr.constvars, consts)) | dict(zip(jaxpr.invars, args))
+
+    def read(v):
+        return v.array if isinstance(v, Literal) else value[v]
+
+    last = {v: n for n, eqn in enumerate(jaxpr.eqns) for v in eqn.invars}
+    for n, eqn in enumerate(jaxpr.eqns):
+        eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
+        for v in set(eqn.invars):
+            if last[v] == n and v not in jaxpr.outvars:
                 value.pop(v, None)
     return [read(v) for v in jaxpr.outvars]
 

@@ -524,6 +524,29 @@ def record(trace, prim, args, params):
     return tracers if prim.multiple_results else tracers[0]
 
 
+# %% wrong: operands in place of atoms
+# You put the operands themselves into the equation: it holds variables and Literals, so put the
+# atoms there.
+def atom(trace, x):
+    x = lift(x)
+    if trace.mine(x):
+        return x.atom
+    if x.literal:
+        return Literal(x)
+    if id(x) not in trace.captured:
+        trace.captured[id(x)] = Var(x.aval), x
+    return trace.captured[id(x)][0]
+
+
+def record(trace, prim, args, params):
+    atoms = [atom(trace, x) for x in args]
+    types = prim.type(*[a.aval for a in atoms], **params)
+    outvars = [Var(t) for t in (types if prim.multiple_results else [types])]
+    trace.eqns.append(JaxprEqn(prim, args, params, outvars))
+    tracers = [StageTracer(trace, v) for v in outvars]
+    return tracers if prim.multiple_results else tracers[0]
+
+
 # %% wrong: nothing is written down
 # You wrote no equation down: append one to `trace.eqns`.
 def atom(trace, x):

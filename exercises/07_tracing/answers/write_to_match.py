@@ -237,6 +237,21 @@ def second(x, n):
     return y
 
 
+# %% wrong: jnp.square
+# You called `jnp.square`, which is a primitive of its own: `integer_pow` is what `**` with a whole
+# number becomes.
+def first(x):
+    c = jnp.mean(x)
+    return jnp.max(jnp.square(x - c)), c
+
+
+def second(x, n):
+    y = x
+    for _ in range(n):
+        y = 2.0 * jnp.sin(y) - x
+    return y
+
+
 # %% wrong: a sum for the maximum
 # You added the squares up: `reduce_max` is their maximum.
 def first(x):
@@ -276,6 +291,20 @@ def first(x):
 def second(x, n):
     y = x
     for _ in range(3):
+        y = 2.0 * jnp.sin(y) - x
+    return y
+
+
+# %% wrong: one time too few
+# Your loop goes round n - 1 times: the program has n copies of the body.
+def first(x):
+    c = jnp.mean(x)
+    return jnp.max((x - c) ** 2), c
+
+
+def second(x, n):
+    y = x
+    for _ in range(1, n):
         y = 2.0 * jnp.sin(y) - x
     return y
 

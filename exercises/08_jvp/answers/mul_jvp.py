@@ -240,8 +240,8 @@ def mul_jvp(primals, tangents):
 
 
 # %% wrong: a Zero is multiplied
-# You multiplied a Zero, which is no array: ask both tangents, and leave out the term of an operand
-# that does not change.
+# You multiplied a Zero, which is no array: leave out the term of an operand that does not change,
+# whichever of the two it is.
 def mul_jvp(primals, tangents):
     x, y = primals
     dx, dy = tangents
@@ -249,12 +249,25 @@ def mul_jvp(primals, tangents):
 
 
 # %% wrong: a Zero is multiplied from the left
-# You multiplied a Zero, which is no array: ask both tangents, and leave out the term of an operand
-# that does not change.
+# You multiplied a Zero, which is no array: leave out the term of an operand that does not change,
+# whichever of the two it is.
 def mul_jvp(primals, tangents):
     x, y = primals
     dx, dy = tangents
     return x * y, y * dx + x * dy
+
+
+# %% wrong: compared with 0
+# You asked whether a tangent equals 0: its values may be unknown, and a Zero is no number but an
+# object of its own kind. Ask `isinstance(t, Zero)`.
+def mul_jvp(primals, tangents):
+    x, y = primals
+    dx, dy = tangents
+    if dx == 0:
+        return x * y, x * dy
+    if dy == 0:
+        return x * y, dx * y
+    return x * y, dx * y + x * dy
 
 
 # %% wrong: no operand changes if one stands still
@@ -281,8 +294,8 @@ def mul_jvp(primals, tangents):
 
 
 # %% wrong: only the first may stand still
-# You multiplied a Zero, which is no array: ask both tangents, and leave out the term of an operand
-# that does not change.
+# You multiplied a Zero, which is no array: leave out the term of an operand that does not change,
+# whichever of the two it is.
 def mul_jvp(primals, tangents):
     x, y = primals
     dx, dy = tangents

@@ -194,6 +194,15 @@ def sin_jvp(primals, tangents):
     return y, jnp.cos(y) * t
 
 
+# %% wrong: a root for the cosine
+# You took the root of 1 - sin(x)**2, which is never negative: the cosine is, from pi/2 on.
+def sin_jvp(primals, tangents):
+    (x,) = primals
+    (t,) = tangents
+    y = jnp.sin(x)
+    return y, jnp.sqrt(1 - y * y) * t
+
+
 # %% wrong: a sum
 # You added the tangent to the slope: multiply them.
 def sin_jvp(primals, tangents):

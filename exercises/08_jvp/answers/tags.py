@@ -311,8 +311,8 @@ jvp_flat = Forward()
 
 
 # %% wrong: any dual number is taken for one's own
-# You split every dual number, and counted tangents of another derivative: that is perturbation
-# confusion. What is not `self.mine(x)` is a constant here.
+# You counted the tangents of another derivative: that is perturbation confusion. Each derivative
+# has a trace of its own, and what is not `self.mine(x)` is a constant for it.
 class DualTrace(Trace):
     def __init__(self, parent):
         self.parent = parent
