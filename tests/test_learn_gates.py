@@ -151,7 +151,7 @@ def card(tmp_path: Path, *changes: tuple[str, str]) -> Exercise:
 
 def afresh(grader: Grader) -> Grader:
     """The same processes, and nothing known: the cards here all have one name."""
-    return Grader(0, grader.ours, grader.theirs)
+    return grader.with_seed(0)
 
 
 def test_a_good_card_has_no_complaints(tmp_path, grader):

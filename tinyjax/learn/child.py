@@ -29,12 +29,14 @@ PROCESS_LIMIT = 64  # of the student's; devices of pmap are processes, too
 # --- The process ---------------------------------------------------------------------------------
 
 
-def limit_resources(seconds: float) -> None:
+def limit_resources(seconds: float, devices: int | None) -> None:
     """Bounds what this process may take, should nobody be there to stop it."""
+    large = 1 if devices is None else 64  # shared memory of devices: large, and mostly not in use
     limits = [
         (resource.RLIMIT_CPU, int(seconds) * 4 + 4),
-        (resource.RLIMIT_AS, MEMORY_LIMIT),
-        (resource.RLIMIT_FSIZE, FILE_LIMIT),
+        (resource.RLIMIT_DATA, MEMORY_LIMIT),
+        (resource.RLIMIT_AS, MEMORY_LIMIT * large),
+        (resource.RLIMIT_FSIZE, FILE_LIMIT * large),
         (resource.RLIMIT_CORE, 0),
     ]
     for what, limit in limits:
@@ -114,7 +116,7 @@ def perform(job: dict[str, Any], report: int, seal: list[Sealed]) -> None:
       report: the descriptor that events are written to.
       seal: what must be as it was when the file has been executed.
     """
-    limit_resources(job["seconds"])
+    limit_resources(job["seconds"], job.get("devices"))
     set_up(job)
     with os.fdopen(report, "w") as stream:
 

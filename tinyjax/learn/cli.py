@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from tinyjax.learn import dev, feedback, lab, watch
+from tinyjax.learn import dev, feedback, grade, lab, watch
 from tinyjax.learn.exercise import Exercise, exercises, find, root
 from tinyjax.learn.judge import Grader, Verdict
 from tinyjax.learn.progress import exercise_facts, note_exercise
@@ -150,6 +150,7 @@ def build_parser() -> argparse.ArgumentParser:
     solving.add_argument("--give-up", action="store_true", help="show it before a pass")
     add("reset", reset_command, "bring the handed-out file back", takes_name=True)
     watch.add_command(commands, main, current)
+    grade.add_command(commands)
     dev.add_commands(commands)
     return parser
 

@@ -110,12 +110,12 @@ def dead_checks(exercise: Exercise, wrong: list[Verdict]) -> Iterator[str]:
 
 def lucky_inputs(exercise: Exercise, seed: int, grader: Grader) -> Iterator[str]:
     """Solutions that are judged otherwise on the inputs of another seed."""
-    other = Grader(seed, grader.ours, grader.theirs)
+    other = grader.with_seed(seed)
     verdict = other.check(exercise, exercise.reference.source)
     if not verdict.passed:
         yield f"seed {seed}: the reference is called {verdict.status!r}: {evidence(verdict)}"
     for wrong, done in other.bank(exercise):
-        verdict = other.judge(exercise, wrong.source, done)
+        verdict = other.judge(exercise, done)
         named = {result.misconception for result in verdict.checks} - {None}
         if verdict.status != "fail" or named != {wrong.misconception}:
             yield f"seed {seed}: {wrong.title} is called {verdict.status!r} and told {named}"

@@ -7,10 +7,12 @@ A misconception is named only when it is established, by its fingerprint: on eac
 inputs of a check, the student's code does exactly what one wrong solution of the card does.
 """
 
+import copy
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from itertools import cycle
+from pathlib import Path
 from typing import Any
 
 from tinyjax.learn.exercise import Exercise, Solution
@@ -117,6 +119,13 @@ class Grader:
 
     What the reference and the wrong solutions do is worked out once for each exercise.
 
+    Args:
+      seed: of the random inputs.
+      kernels: a folder, to grade a class: there the reference's compiled kernels are kept, and each
+        student's code starts with a copy of them. Without it, code finds and leaves kernels where
+        its user's other programs do.
+      preload: modules that students' processes find loaded.
+
     >>> from tinyjax.learn.exercise import find
     >>> exercise = find("third_derivative")
     >>> with Grader(seed=7) as grader:
@@ -124,12 +133,24 @@ class Grader:
     'pass'
     """
 
-    def __init__(self, seed: int = 0, ours: Worker | None = None, theirs: Worker | None = None):
-        self.seed = seed
-        self.ours = ours or Worker()  # for the card's own solutions
-        self.theirs = theirs or Worker()
+    def __init__(self, seed: int = 0, kernels: Path | None = None, preload: tuple[str, ...] = ()):
+        self.seed, self.kernels, self.preload = seed, kernels, preload
+        self.ours = Worker(*preload)  # for the card's own solutions
+        self.theirs = Worker(*preload)
         self.known: dict[tuple[str, str], Any] = {}
         self.locks: dict[tuple[str, str], threading.Lock] = {}
+
+    def beside(self) -> "Grader":
+        """Another grader that knows what this one knows, for students' code in another thread."""
+        other = copy.copy(self)
+        other.theirs = Worker(*self.preload)
+        return other
+
+    def with_seed(self, seed: int) -> "Grader":
+        """The same processes, other inputs."""
+        other = copy.copy(self)
+        other.seed, other.known, other.locks = seed, {}, {}
+        return other
 
     def __enter__(self) -> "Grader":
         return self
@@ -143,6 +164,14 @@ class Grader:
         self.theirs.close()
 
     # What the card's own solutions do
+
+    def kernels_of(self, exercise: Exercise) -> str | None:
+        """The folder of the reference's compiled kernels, where there is one."""
+        if self.kernels is None:
+            return None
+        folder = self.kernels / exercise.name
+        folder.mkdir(exist_ok=True)
+        return str(folder)
 
     def inputs(self, exercise: Exercise) -> list[list[dict[str, Any]]]:
         """For each check, the inputs that it sees."""
@@ -161,7 +190,10 @@ class Grader:
 
         def find_out() -> Run:
             source = exercise.reference.source
-            done = run(self.ours, exercise, source, self.inputs(exercise), install=False)
+            kernels = self.kernels_of(exercise)
+            done = run(
+                self.ours, exercise, source, self.inputs(exercise), install=False, cache=kernels
+            )
             errors = [o for outcomes in done.outcomes for o in outcomes if "error" in o]
             if done.ended != "done" or errors:
                 raise RuntimeError(
@@ -177,10 +209,10 @@ class Grader:
 
         def find_out() -> Bank:
             solutions = exercise.solutions("wrong")
-            inputs = self.inputs(exercise)
+            inputs, warm = self.inputs(exercise), self.kernels_of(exercise)
             with ThreadPoolExecutor(2) as pool:  # both servers are free, and both are clean
                 runs = pool.map(
-                    lambda worker, wrong: run(worker, exercise, wrong.source, inputs),
+                    lambda worker, wrong: run(worker, exercise, wrong.source, inputs, warm=warm),
                     cycle([self.ours, self.theirs]),
                     solutions,
                 )
@@ -196,19 +228,23 @@ class Grader:
             if not exercise.path.exists():
                 return Verdict(exercise.name, "missing", seed=self.seed)
             source = exercise.path.read_text(encoding="utf-8", errors="replace")
-        self.theirs.start()  # the two servers get ready side by side
-        with ThreadPoolExecutor(1) as pool:
+        if source.strip() == exercise.stub.strip():
+            return Verdict(exercise.name, "not started", seed=self.seed)
+        if self.kernels is not None:  # the reference fills the folder that the student's copy is of
+            self.expected(exercise)
+        with ThreadPoolExecutor(1) as pool:  # the two servers get ready side by side
             expected = pool.submit(self.expected, exercise)
-            done = run(self.theirs, exercise, source, self.inputs(exercise))
+            warm = self.kernels_of(exercise)
+            done = run(self.theirs, exercise, source, self.inputs(exercise), warm=warm)
             expected.result()
-        return self.judge(exercise, source, done)
+        return self.judge(exercise, done)
 
-    def judge(self, exercise: Exercise, source: str, done: Run) -> Verdict:
+    def judge(self, exercise: Exercise, done: Run) -> Verdict:
         """What to say of a run."""
         verdict = Verdict(exercise.name, done.ended, seconds=round(done.seconds, 3), seed=self.seed)
         verdict.printed = done.printed
         verdict.detail = done.detail.get("traceback") or done.detail.get("message")
-        if not started(exercise, source, done):
+        if not started(done):
             verdict.status = "not started"
             return verdict
         inputs = self.inputs(exercise)
@@ -251,10 +287,10 @@ class Grader:
         return found
 
 
-def started(exercise: Exercise, source: str, done: Run) -> bool:
-    """Whether the student has written anything yet."""
+def started(done: Run) -> bool:
+    """Whether the student has written anything yet: more than comments beside the stub."""
     raised = {o.get("error") for outcomes in done.outcomes for o in outcomes}
-    return source.strip() != exercise.stub.strip() and raised != {"NotImplementedError"}
+    return raised != {"NotImplementedError"}
 
 
 def compare(name: str, inputs: list[dict], outcomes: list[dict], rights: list[dict]) -> CheckResult:

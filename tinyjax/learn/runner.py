@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -105,23 +106,39 @@ class Worker:
 
     def close(self) -> None:
         """Ends the server and whatever runs below it."""
-        if self.process is None:
-            return
         process, self.process = self.process, None
-        assert process.stdin is not None and process.stdout is not None
-        process.stdin.close()
+        if process is None:
+            return
+        assert process.stdin is not None
+        try:
+            process.stdin.close()
+        except BrokenPipeError:  # it died with a job unread
+            pass
         try:
             process.wait(timeout=10)
         except subprocess.TimeoutExpired:
             self.sweep()
-        process.stdout.close()
 
     def sweep(self) -> None:
         """Kills every process that carries our mark: those of a server that is lost."""
+        for _ in range(20):  # until none is found: one may have been born meanwhile
+            found = list(self.marked())
+            for process in found:
+                try:
+                    process.kill()
+                except psutil.Error:  # it has ended by itself
+                    continue
+            if not found:
+                return
+            psutil.wait_procs(found, timeout=1.0)
+
+    def marked(self) -> Iterator[psutil.Process]:
+        """The living processes that carry our mark."""
         for process in psutil.process_iter():
             try:
-                if process.environ().get(MARK) == self.mark:
-                    process.send_signal(signal.SIGKILL)
+                ours = process.environ().get(MARK) == self.mark
+                if ours and process.status() != psutil.STATUS_ZOMBIE:
+                    yield process
             except psutil.Error:  # not ours to look at, or gone
                 continue
 
@@ -130,41 +147,50 @@ class Worker:
         with self.lock:
             began = time.monotonic()
             process = self.start()
-            reply = self.send(job) and self.receive(began + job["seconds"] + GRACE)
-            if reply:
-                return json.loads(reply)
-            ended = "timeout" if process.poll() is None else "lost"
+            ended = "lost"
+            if send(process, job):
+                try:
+                    if reply := receive(process, began + job["seconds"] + GRACE):
+                        return json.loads(reply)
+                except TimeoutError:
+                    ended = "timeout"
             process.kill()
             self.sweep()
             self.close()
         seconds = time.monotonic() - began
         return {"ended": ended, "code": None, "seconds": seconds, "report": "", "printed": ""}
 
-    def send(self, job: dict[str, Any]) -> bool:
-        """Hands the job over; False when nobody takes it."""
-        assert self.process is not None and self.process.stdin is not None
-        try:
-            self.process.stdin.write(json.dumps(job).encode() + b"\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            return False
-        return True
 
-    def receive(self, deadline: float) -> bytes:
-        """The line that answers a job; nothing when it does not come."""
-        assert self.process is not None and self.process.stdout is not None
-        descriptor = self.process.stdout.fileno()
-        reply = bytearray()
-        with selectors.DefaultSelector() as selector:
-            selector.register(descriptor, selectors.EVENT_READ)
-            while not reply.endswith(b"\n"):
-                if not selector.select(timeout=deadline - time.monotonic()):
-                    return b""
-                block = os.read(descriptor, 1 << 20)
-                if not block:
-                    return b""
-                reply += block
-        return bytes(reply)
+def send(process: subprocess.Popen, job: dict[str, Any]) -> bool:
+    """Hands a job over; False when nobody takes it."""
+    assert process.stdin is not None
+    try:
+        process.stdin.write(json.dumps(job).encode() + b"\n")
+        process.stdin.flush()
+    except (BrokenPipeError, ValueError):  # it has ended, or we have closed the pipe
+        return False
+    return True
+
+
+def receive(process: subprocess.Popen, deadline: float) -> bytes:
+    """The line that answers a job; nothing when the process ends before.
+
+    Raises:
+      TimeoutError: there is no answer in time.
+    """
+    assert process.stdout is not None
+    descriptor = process.stdout.fileno()
+    reply = bytearray()
+    with selectors.DefaultSelector() as selector:
+        selector.register(descriptor, selectors.EVENT_READ)
+        while not reply.endswith(b"\n"):
+            if not selector.select(timeout=deadline - time.monotonic()):
+                raise TimeoutError
+            block = os.read(descriptor, 1 << 20)
+            if not block:
+                return b""
+            reply += block
+    return bytes(reply)
 
 
 def run(
