@@ -227,8 +227,7 @@ def transpose_dot(ct, x, y, *, dimension_numbers, **params):
 
 
 # %% wrong: the places are swapped
-# You put the cotangent in the other operand's place: the list has the order of the operands, x
-# and y.
+# Nothing arrives at the linear operand: its cotangent must stand in its own place, x first, then y.
 def transpose_dot(ct, x, y, *, dimension_numbers, **params):
     ((i,), (j,)), _ = dimension_numbers
     if isinstance(x, Undef):

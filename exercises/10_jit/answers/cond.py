@@ -202,6 +202,12 @@ def refine(x, error, improve, limit):
     return improve(x), 1
 
 
+# %% wrong: x alone
+# You returned x alone: the result is a pair, x and the number of improvements.
+def refine(x, error, improve, limit):
+    return lax.cond(error(x) > limit, improve, lambda x: x, x)
+
+
 # %% wrong: the number is a guess
 # You always say that one improvement was made: where x stays as it is, the number is 0.
 def refine(x, error, improve, limit):

@@ -183,7 +183,7 @@ def make_descent(slope):
 
 
 # %% wrong: jit in the loop
-# You jit a new function in each pass, of which nothing is known yet: make the jitted step once.
+# You trace slope for each rate, in every call: make one jitted step, outside of descent, for all.
 def make_descent(slope):
     def descent(x, rates):
         for rate in rates:

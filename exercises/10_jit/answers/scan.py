@@ -81,12 +81,13 @@ def week(student, level, inflow, capacity):
     return {"last level": last, "spilled": spilled}
 
 
-@check("the size of the program for 210 days")
+@check("the size of the program for 140 days")
 def size(student, level, inflow, capacity):
-    days = jnp.tile(inflow, 30)
+    days = jnp.tile(inflow, 20)
     program = jax.make_jaxpr(student.simulate)(level, days, capacity)
     last, spilled = student.simulate(level, days, capacity)
-    return {"equations, 100 at least": max(len(program.eqns), 100), "sum": jnp.sum(spilled)}
+    equations = str(program).count(" = ")  # those of inner programs, too
+    return {"equations, 100 at least": max(equations, 100), "sum": jnp.sum(spilled)}
 
 
 @check("the derivative of a weighted sum of the spills")
