@@ -18,7 +18,7 @@ from traitlets.config import Config, PyFileConfigLoader
 
 from tinyjax.learn import export
 from tinyjax.learn.exercise import Exercise, exercises, find
-from tinyjax.learn.judge import check_exercise
+from tinyjax.learn.judge import Grader, Verdict
 from tinyjax.learn.notebook import same_code
 from tinyjax.learn.runner import our_environment
 
@@ -27,15 +27,7 @@ EXERCISES = list(exercises())
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
 
 
-def a_few() -> list[Exercise]:
-    """A plain exercise, one that builds a piece of the core, and one that needs devices."""
-    chosen = [find("sgd_step")]
-    for word in ("def install(", "devices = "):
-        chosen += [exercise for exercise in EXERCISES if word in exercise.checks_source][:1]
-    return chosen
-
-
-A_FEW = a_few()
+A_FEW = [find("sgd_step"), find("sin_jvp"), find("pmean")]
 
 
 # --- The notebooks of all exercises --------------------------------------------------------------
@@ -109,13 +101,15 @@ def test_a_solution_with_a_helper_stands_after_the_stub():
 
 
 @functools.cache
-def partly_wrong(name: str) -> str | None:
-    """A wrong solution that passes some checks, if the card has one."""
-    for wrong in find(name).solutions("wrong"):
-        verdict = check_exercise(find(name), wrong.source)
-        if {"ok", "fail"} <= {result.status for result in verdict.checks}:
-            return wrong.source
-    return None
+def partly_wrong(name: str) -> tuple[str, Verdict]:
+    """A wrong solution that passes some checks: each card has one, since no check is dead."""
+    with Grader() as grader:
+        for wrong in find(name).titled("wrong"):
+            source = f"{find(name).titled('given')[0].text}\n\n\n{wrong.text}"
+            verdict = grader.check(find(name), source)
+            if {"ok", "fail"} == {result.status for result in verdict.checks}:
+                return wrong.text, verdict
+    raise AssertionError(f"all checks of {name} reject the same solutions")
 
 
 def submit(course: Path, student: str, exercise: Exercise, source: str | None) -> None:
@@ -149,12 +143,18 @@ def course(tmp_path_factory):
         for exercise in A_FEW:
             submit(folder, "right", exercise, exercise.titled("reference")[0].text)
             submit(folder, "idle", exercise, None)
-            submit(folder, "partly", exercise, partly_wrong(exercise.name))
+            submit(folder, "partly", exercise, partly_wrong(exercise.name)[0])
             for student in ("right", "idle", "partly"):
                 result = api.autograde(exercise.topic, student)
                 assert result["success"], result
         with api.gradebook as gradebook:
             yield gradebook, folder
+
+
+def test_the_few_are_of_every_kind():
+    """A plain exercise, one that builds a piece of the core, one that needs devices."""
+    assert [exercise.kind for exercise in A_FEW] == ["A", "B", "A"]
+    assert [bool(exercise.devices) for exercise in A_FEW] == [False, False, True]
 
 
 def scores(gradebook: Gradebook, exercise: Exercise, student: str) -> list[float]:
@@ -181,9 +181,7 @@ def test_the_stub_gets_none(course, exercise):
 
 @each_of_a_few
 def test_a_wrong_solution_gets_the_points_of_what_holds(course, exercise):
-    source = partly_wrong(exercise.name)
-    assert source is not None, "choose another exercise: none of its wrong answers is partly right"
-    verdict = check_exercise(exercise, source)
+    _, verdict = partly_wrong(exercise.name)
     earned = [export.points(exercise) * (check.status == "ok") for check in verdict.checks]
     assert scores(course[0], exercise, "partly") == earned
     assert 0 < sum(earned) < export.points(exercise) * len(exercise.checks)
@@ -193,9 +191,9 @@ def test_students_read_the_misconception(course):
     path = course[1] / "autograded" / "partly" / "02_first_loop" / "sgd_step.ipynb"
     said = [out for cell in nbformat.read(path, 4).cells for out in cell.get("outputs", [])]
     errors = [output.evalue for output in said if output.output_type == "error"]
-    wrong = check_exercise(find("sgd_step"), partly_wrong("sgd_step"))
-    sentences = [check.misconception for check in wrong.checks if check.misconception]
-    assert errors and all(sentence in "\n".join(errors) for sentence in sentences)
+    _, verdict = partly_wrong("sgd_step")
+    sentences = [check.misconception for check in verdict.checks if check.misconception]
+    assert sentences and all(sentence in "\n".join(errors) for sentence in sentences)
     assert not any(output.get("name") == "stderr" for output in said)
 
 

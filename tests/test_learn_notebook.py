@@ -8,14 +8,15 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from nbclient import NotebookClient
 
-from tinyjax.learn import export, notebook
+from tinyjax.learn import cli, export, notebook
 from tinyjax.learn.exercise import exercises, find
+from tinyjax.learn.judge import CheckResult, Verdict
 from tinyjax.learn.progress import exercise_facts
 from tinyjax.learn.runner import our_environment
 
 RIGHT = "def sgd_step(theta, x, y, lr):\n    return theta - lr * jax.grad(loss)(theta, x, y)\n"
 UPHILL = RIGHT.replace("theta - lr", "theta + lr")
-STEP = "one step from a random theta"
+STEP, INSIDE_JIT = "one step from a random theta", "the same step inside jit"
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def test_a_right_cell_passes_and_defines_its_names(shell, capsys):
 def test_a_wrong_cell_is_told_why(shell, capsys):
     run(shell, f"%%exercise sgd_step\n{UPHILL}")
     said = capsys.readouterr().out
-    assert "sgd_step: not there yet (1 of 2 checks)" in said
+    assert "sgd_step: not there yet (0 of 2 checks)" in said
     assert "probably  You went uphill" in said
     assert "Stuck? %tinyjax hint sgd_step" in said
     assert "sgd_step" in shell.user_ns
@@ -149,8 +150,15 @@ def test_a_check_that_does_not_says_why(graded):
     said = error_of(graded, f"graded('sgd_step', '{STEP}')")
     for word in (f"FAIL  {STEP}", "expected", "probably  You went uphill"):
         assert word in said
-    assert "the same step inside jit" not in said
-    assert run(graded, "graded('sgd_step', 'the same step inside jit')").success
+    assert INSIDE_JIT not in said
+
+
+def test_each_check_is_graded_by_itself(graded):
+    """With float() the step is right, but not inside jit."""
+    python_floats = RIGHT.replace("lr * jax", "float(lr) * jax")
+    run(graded, python_floats)
+    assert run(graded, f"graded('sgd_step', '{STEP}')").success
+    assert f"FAIL  {INSIDE_JIT}" in error_of(graded, f"graded('sgd_step', '{INSIDE_JIT}')")
 
 
 def test_the_last_run_of_a_cell_counts(graded):
@@ -180,6 +188,13 @@ def test_of_a_cell_that_fails_the_part_before_counts(graded):
     said = error_of(graded, f"graded('sgd_step', '{STEP}')")
     assert "uphill" in said
     assert "only what stands before it is graded" in said and "ZeroDivisionError" in said
+
+
+def test_what_patches_the_package_earns_nothing(graded, monkeypatch):
+    verdict = Verdict("sgd_step", "tampered", [CheckResult(STEP, "ok")], "it replaces jax.grad")
+    monkeypatch.setattr(notebook, "grade_source", lambda *_: verdict)
+    said = error_of(graded, f"graded('sgd_step', '{STEP}')")
+    assert "your file changes tinyjax or NumPy" in said and "it replaces jax.grad" in said
 
 
 def test_cells_that_add_nothing_are_not_started(graded):
@@ -276,6 +291,23 @@ def test_other_peoples_files_are_not_overwritten(tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(SystemExit, match="Nothing was written"):
         export.write_files(tmp_path / "file", export.plain_files(chosen))
+
+
+def test_the_command_exports(tmp_path, capsys):
+    assert cli.main(["export", "notebooks", str(tmp_path / "mine"), "01_grad", "sgd_step"]) == 0
+    made = list((tmp_path / "mine").rglob("*.ipynb"))
+    assert tmp_path / "mine" / "02_first_loop" / "sgd_step.ipynb" in made
+    assert capsys.readouterr().out == f"{len(made)} notebooks are in {tmp_path / 'mine'}.\n"
+    assert cli.main(["export", "nbgrader", str(tmp_path / "class"), "sgd_step"]) == 0
+    assert "nbgrader generate_assignment 02_first_loop" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="did you mean sgd_step"):
+        cli.main(["export", "notebooks", str(tmp_path / "mine"), "sgd_stp"])
+
+
+def test_the_command_says_what_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tinyjax.learn.export", None)
+    with pytest.raises(SystemExit, match="pip install 'tinyjax"):
+        cli.main(["export", "notebooks", str(tmp_path)])
 
 
 def test_a_student_needs_no_ipython():

@@ -1,4 +1,4 @@
-"""The command line: `tinyjax check`, `list`, `hint`, `solution`, `reset` and `learn`."""
+"""The command line: `tinyjax check`, `list`, `hint`, `solution`, `export` and the rest."""
 
 import argparse
 import hashlib
@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from tinyjax.learn import dev, feedback, grade, lab, watch
 from tinyjax.learn.exercise import Exercise, exercises, find, root
@@ -124,6 +125,17 @@ def learn_command(args: argparse.Namespace) -> int:
     return lab.start()
 
 
+def export_command(args: argparse.Namespace) -> int:
+    """Writes the exercises as notebooks, or as a course for nbgrader."""
+    try:
+        from tinyjax.learn.export import export
+    except ModuleNotFoundError as missing:
+        raise SystemExit(
+            f"tinyjax: {missing.name} is missing. Run `make learn`, or pip install 'tinyjax[learn]'"
+        ) from None
+    return export(args.kind, args.folder, args.name)
+
+
 # --- Parsing -------------------------------------------------------------------------------------
 
 
@@ -149,6 +161,12 @@ def build_parser() -> argparse.ArgumentParser:
     solving = add("solution", solution_command, "show our solution after a pass", takes_name=True)
     solving.add_argument("--give-up", action="store_true", help="show it before a pass")
     add("reset", reset_command, "bring the handed-out file back", takes_name=True)
+    exporting = add("export", export_command, "write the exercises as notebooks")
+    exporting.add_argument(
+        "kind", choices=["notebooks", "nbgrader"], help="plain ones, or a course for nbgrader"
+    )
+    exporting.add_argument("folder", type=Path, help="where; what was changed is not overwritten")
+    exporting.add_argument("name", nargs="*", help="exercises and topics; all when left out")
     watch.add_command(commands, main, current)
     grade.add_command(commands)
     dev.add_commands(commands)

@@ -133,7 +133,7 @@ def without_docstrings(source: str) -> str:
 
 def points(exercise: Exercise) -> int:
     """What each check of an exercise counts: as many points as the exercise has stars."""
-    return getattr(getattr(exercise, "about", None), "difficulty", 1)
+    return exercise.about["difficulty"]
 
 
 def marked(cell: NotebookNode, grade_id: str, **said: bool | int) -> NotebookNode:

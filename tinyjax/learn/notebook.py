@@ -6,6 +6,7 @@ the kernel stays as it is when the student's code hangs or ends its process.
 """
 
 import ast
+import contextlib
 import difflib
 import functools
 import hashlib
@@ -15,37 +16,85 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import traceback
 from typing import Any
 
 from tinyjax.learn import feedback
 from tinyjax.learn.exercise import Exercise, exercises, find
-from tinyjax.learn.judge import Verdict, check_exercise
+from tinyjax.learn.judge import Grader, Verdict
 from tinyjax.learn.progress import note_exercise
 from tinyjax.learn.runner import our_environment
 
 # --- Grading in a process of its own -------------------------------------------------------------
 
 
+class GraderProcess:
+    """Judges one source after the other in a process that starts at the first.
+
+    What it writes to stderr goes to a file: nbgrader takes anything on stderr for a failure.
+    """
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen | None = None
+
+    def start(self) -> subprocess.Popen:
+        """Starts it if it does not run."""
+        if self.process is None or self.process.poll() is not None:
+            self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tinyjax.learn.notebook"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self.errors,
+                env=our_environment(),
+                start_new_session=True,  # interrupting the kernel is handled here
+            )
+        return self.process
+
+    def judge(self, name: str, source: str, seed: int) -> Verdict:
+        """The verdict; a RuntimeError holds what the process wrote when it ends instead."""
+        process = self.start()
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            process.stdin.write(json.dumps([name, source, seed]).encode() + b"\n")
+            process.stdin.flush()
+            reply = process.stdout.readline()
+        except BaseException:  # an interrupt: what it does now is of no use to anybody
+            self.close()
+            raise
+        if not reply:
+            process.wait()
+            self.errors.seek(0)
+            raise RuntimeError("the grader ended:\n" + self.errors.read().decode()[-2000:])
+        return Verdict.of_json(json.loads(reply))
+
+    def close(self) -> None:
+        """Ends it, and with it the student's process: that one watches who it works for."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.communicate()
+
+
+grader = GraderProcess()
+
+
 @functools.lru_cache(maxsize=32)
 def grade_source(name: str, source: str, seed: int = 0) -> Verdict:
     """The verdict on a source; asked again for the same, as graded cells do, it is remembered."""
-    grader = subprocess.run(
-        [sys.executable, "-m", "tinyjax.learn.notebook", name, str(seed)],
-        input=source.encode(),
-        capture_output=True,
-        env=our_environment(),
-    )
-    if grader.returncode != 0:
-        raise RuntimeError("the grader itself failed:\n" + grader.stderr.decode()[-2000:])
-    return Verdict.of_json(json.loads(grader.stdout))
+    return grader.judge(name, source, seed)
 
 
-def main(name: str, seed: str) -> None:
-    """What the process of `grade_source` does: a source comes in, the verdict goes out as JSON."""
-    source = sys.stdin.buffer.read().decode()
-    verdict = check_exercise(find(name), source, int(seed))
-    print(json.dumps(verdict.as_json()))
+def main() -> None:
+    """What that process does: a name, a source and a seed come in, the verdict goes out."""
+    with contextlib.ExitStack() as stack:
+        graders: dict[int, Grader] = {}
+        for line in sys.stdin.buffer:
+            name, source, seed = json.loads(line)
+            if seed not in graders:
+                graders[seed] = stack.enter_context(Grader(seed))
+            verdict = graders[seed].check(find(name), source)
+            print(json.dumps(verdict.as_json()), flush=True)
 
 
 def given(exercise: Exercise) -> str:
@@ -229,7 +278,7 @@ def graded(name: str, check: str) -> None:
     source = as_file(exercise, recorder.source(exercise))
     verdict = grade_source(name, source, int(os.environ.get("TINYJAX_SEED", "0")))
     result = next((found for found in verdict.checks if found.name == check), None)
-    if result is None or result.status != "ok":
+    if result is None or result.status != "ok" or verdict.status == "tampered":
         raise CheckFailed(feedback.evidence(verdict, result) + recorder.note())
     print(f"ok: {check}")
 
@@ -250,4 +299,4 @@ def load(shell: Any) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()
