@@ -94,9 +94,10 @@ def more_axes(student, s, block, w):
     return jax.grad(loss, argnums=(0, 1))(block[1, :, :1], block[:1, :, :1])
 
 
-@check("jax.hessian of a loss with a row")
-def second_derivatives(student, s, block, w):
-    return jax.hessian(lambda row: jnp.sum(w[0] * jnp.sin(row * block[0])))(block[1, :1, :])
+@check("a second derivative of a loss with a row")
+def second_derivative(student, s, block, w):
+    slope = jax.grad(lambda row: jnp.sum(w[0] * jnp.sin(row * block[0])))
+    return jax.jvp(slope, (block[1, :1, :],), (w[1, :1, :],))[1]
 
 
 # %% reference
