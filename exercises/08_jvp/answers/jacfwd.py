@@ -61,6 +61,8 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.learn import check
 
+seconds = 60.0
+
 
 def draw(rng):
     """A point of two axes, and the coefficients of a function of it."""
