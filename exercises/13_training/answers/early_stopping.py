@@ -101,7 +101,7 @@ def scene(start, training, validation, calls):
     def epoch(params, train):
         calls.append(int(params["steps"]))
         step = params["steps"] + 1
-        return {"w": params["w"] * 1.5 - step, "steps": step}
+        return {"w": params["w"] * 1.5 - step + train[0], "steps": step}
 
     def loss(params, data):
         return data[params["steps"]]
@@ -205,6 +205,20 @@ def fit(epoch, loss, params, train, validation, patience, limit):
     for number in range(1, limit + 1):
         params = epoch(params, train)
         value = loss(params, train)
+        if value < best_loss:
+            best, best_loss, best_epoch = params, value, number
+        if number - best_epoch >= patience:
+            break
+    return best, best_epoch
+
+
+# %% wrong: trained on the validation set
+# You trained on the validation set: it is only for looking, train on `train`.
+def fit(epoch, loss, params, train, validation, patience, limit):
+    best, best_loss, best_epoch = params, loss(params, validation), 0
+    for number in range(1, limit + 1):
+        params = epoch(params, validation)
+        value = loss(params, validation)
         if value < best_loss:
             best, best_loss, best_epoch = params, value, number
         if number - best_epoch >= patience:
