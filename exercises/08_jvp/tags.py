@@ -30,9 +30,8 @@
 # Run this file, or `tinyjax check tags`, to see whether it is right.
 
 # %%
-import tinyjax.numpy as jnp
 from tinyjax.array import lift
-from tinyjax.core import EVAL, Trace, Tracer, Zero, active, current_trace, nonzero
+from tinyjax.core import Trace, Tracer, Zero, active, current_trace, nonzero
 
 
 class DualTracer(Tracer):

@@ -36,9 +36,8 @@
 # Run this file, or `tinyjax check tags`, to see whether it is right.
 
 # %% given
-import tinyjax.numpy as jnp
 from tinyjax.array import lift
-from tinyjax.core import EVAL, Trace, Tracer, Zero, active, current_trace, nonzero
+from tinyjax.core import Trace, Tracer, Zero, active, current_trace, nonzero
 
 
 class DualTracer(Tracer):
@@ -381,6 +380,9 @@ def jvp_flat(f, primals, tangents):
 # %% wrong: the bottom as the parent
 # You gave the trace the bottom as its parent: a derivative inside of another transformation must
 # hand over to that one, which is `current_trace()`.
+from tinyjax.core import EVAL
+
+
 class DualTrace(Trace):
     def __init__(self, parent):
         self.parent = parent
@@ -413,6 +415,9 @@ def jvp_flat(f, primals, tangents):
 
 # %% wrong: constants that change
 # You gave constants the tangent 1: what does not belong to this derivative does not change.
+import tinyjax.numpy as jnp
+
+
 class DualTrace(Trace):
     def __init__(self, parent):
         self.parent = parent
@@ -701,6 +706,9 @@ def jvp_flat(f, primals, tangents):
 
 # %% wrong: tangents of ones
 # You started with tangents of ones: use the tangents that you are given.
+import tinyjax.numpy as jnp
+
+
 class DualTrace(Trace):
     def __init__(self, parent):
         self.parent = parent
