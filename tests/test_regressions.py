@@ -1,5 +1,6 @@
 """Programs that once went wrong, in both worlds."""
 
+import copy
 import enum
 import importlib
 
@@ -50,6 +51,8 @@ PROGRAMS = {
     "many_names": many_names,
     "growing": growing,
     "appended": appended,
+    "deep_copies": lambda w: w.jit(w.grad(lambda d: copy.deepcopy(d)["a"] ** 3))({"a": 2.0}),
+    "copies": lambda w: w.vmap(lambda x: copy.copy(x) * 2)(w.numpy.arange(3)),
     "reflected": lambda w: w.jit(lambda x: w.numpy.pad(x, 2, mode="reflect"))(w.numpy.arange(2.0)),
     "not_true": lambda w: w.jit(lambda a: ~w.numpy.isfinite(a))(w.numpy.arange(3)),
     "sum_of_not_true": lambda w: w.jit(lambda a: w.numpy.sum(~w.numpy.isfinite(a)))(

@@ -166,6 +166,12 @@ class Tracer(Value):
         """Nothing to wait for while tracing."""
         return self
 
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self  # a copy of the whole trace with it would be another trace's
+
     def __repr__(self):
         return f"{type(self).__name__}({self.aval.str_short()})"
 
