@@ -111,6 +111,17 @@ def pure_deposit(accounts, who, amount):
     return new
 
 
+# %% right: a deep copy
+import copy
+
+
+def pure_deposit(accounts, who, amount):
+    new = copy.deepcopy(accounts)
+    new["balance"] = new["balance"].at[who].add(amount)
+    new["log"].append(amount)
+    return new
+
+
 # %% right: with set
 def pure_deposit(accounts, who, amount):
     balance, log = accounts["balance"], accounts["log"]

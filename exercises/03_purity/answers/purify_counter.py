@@ -73,9 +73,12 @@ def as_written(student, calls, xs):
     return results
 
 
-@check("what a compiled call returns for x")
+@check("a compiled call; then tracers that are left behind are watched for", draw=draw, draws=1)
 def compiled(student, calls, xs):
-    return jax.jit(student.pure_slower)(calls, xs[0])[1]
+    result = jax.jit(student.pure_slower)(calls, xs[0])[1]
+    with jax.checking_leaks():
+        jax.make_jaxpr(lambda *args: student.pure_slower(*args))(calls, xs[0])
+    return result
 
 
 # %% reference
@@ -107,7 +110,7 @@ def pure_slower(calls, x):
 
 
 # %% wrong: the global goes on
-# You still count in a global variable: the number of calls comes in as an argument.
+# You still count with the global variable: the number of calls comes in as an argument.
 def pure_slower(before, x):
     global calls
     calls += 1
@@ -168,6 +171,15 @@ def pure_slower(calls, x):
 def pure_slower(calls, x):
     calls += 1
     return calls + 1, x / calls
+
+
+# %% wrong: the global is written, too
+# You also write to the global variable: under jit a tracer stays in it. Give the number another
+# name.
+def pure_slower(before, x):
+    global calls
+    calls = before + 1
+    return calls, x / calls
 
 
 # %% wrong: nothing is returned

@@ -86,9 +86,13 @@ def in_a_row(student, state, width, height):
     return [points, state]
 
 
-@check("a point of the compiled function")
+@check("a compiled call; then tracers that are left behind are watched for", draw=draw, draws=1)
 def compiled(student, state, width, height):
-    return jax.jit(student.random_point)(jnp.uint32(state), width, height)[1]
+    state = jnp.uint32(state)
+    point = jax.jit(student.random_point)(state, width, height)[1]
+    with jax.checking_leaks():
+        jax.make_jaxpr(lambda *args: student.random_point(*args))(state, width, height)
+    return point
 
 
 # %% reference
@@ -175,6 +179,18 @@ def random_point(state, width, height):
     state, _ = draw(state)
     state, _ = draw(state)
     return state, (numbers[0] * width, numbers[1] * height)
+
+
+# %% wrong: a global beside
+# You also keep the state in a global variable: under jit a tracer stays in it. Return it, no more.
+kept = None
+
+
+def random_point(state, width, height):
+    global kept
+    kept, u = draw(state)
+    kept, v = draw(kept)
+    return kept, (u * width, v * height)
 
 
 # %% wrong: the second number first

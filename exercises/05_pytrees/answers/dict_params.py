@@ -149,6 +149,39 @@ def loss(params, t, y):
     return jnp.mean((curve - y) ** 2)
 
 
+# %% wrong: values of both
+# You took the parameters by their position in the dict: grad sorts the keys, so take them by
+# name.
+def loss(params, t, y):
+    height, bump = params.values()
+    curve = height * jnp.exp(-(((t - bump["center"]) / bump["width"]) ** 2))
+    return jnp.mean((curve - y) ** 2)
+
+
+# %% wrong: float
+# float() loses the derivative, so grad refuses it: leave the parameters as they are.
+def loss(params, t, y):
+    bump = params["bump"]
+    curve = float(params["height"]) * jnp.exp(-(((t - bump["center"]) / bump["width"]) ** 2))
+    return jnp.mean((curve - y) ** 2)
+
+
+# %% wrong: the square of the mean
+# You squared the mean: square each difference first, then take the mean.
+def loss(params, t, y):
+    bump = params["bump"]
+    curve = params["height"] * jnp.exp(-(((t - bump["center"]) / bump["width"]) ** 2))
+    return jnp.mean(curve - y) ** 2
+
+
+# %% wrong: a root
+# You took the square root of the mean: the loss is the mean itself.
+def loss(params, t, y):
+    bump = params["bump"]
+    curve = params["height"] * jnp.exp(-(((t - bump["center"]) / bump["width"]) ** 2))
+    return jnp.sqrt(jnp.mean((curve - y) ** 2))
+
+
 # %% wrong: a sum
 # You added the squares up: the loss is their mean.
 def loss(params, t, y):

@@ -109,7 +109,7 @@ def together_again(student, names, p, q):
     def loss(params):
         return sum(params[name] ** (k + 2) for k, name in enumerate(names))
 
-    mapped = jax.tree.map(lambda a, b: a - 10 * b, [params], [other])
+    mapped = jax.tree.map(lambda a, b: a - 10 * b, [params, {}], [other, {}])
     kinds = {flatten_one_level(tree)[1] for tree in (params, other, mapped[0], {"z": 1})}
     return [jax.grad(loss)(params), mapped, len(kinds)]
 
@@ -237,7 +237,8 @@ def flatten(x):
 
 
 # %% wrong: None as a child
-# You made None a child of itself, so flattening never ends: None has no children.
+# Flattening never ends: you made None a child of itself, or you called a function of jax.tree,
+# which calls yours again.
 def flatten(x):
     if isinstance(x, dict):
         keys = sorted(x)
@@ -245,8 +246,28 @@ def flatten(x):
     return ([None] if x is None else x), None
 
 
+# %% wrong: the package's flatten
+# Flattening never ends: you made None a child of itself, or you called a function of jax.tree,
+# which calls yours again.
+def flatten(x):
+    return jax.tree.flatten(x)
+
+
+# %% wrong: an empty dict
+# You returned None as the metadata of a dict: without the tuple of its keys, even if it is empty,
+# nobody can build the dict again.
+def flatten(x):
+    if not x:
+        return [], None
+    if isinstance(x, dict):
+        keys = sorted(x)
+        return [x[key] for key in keys], tuple(keys)
+    return x, None
+
+
 # %% wrong: no metadata
-# You returned no metadata for a dict: without its keys nobody can build it again.
+# You returned None as the metadata of a dict: without the tuple of its keys, even if it is empty,
+# nobody can build the dict again.
 def flatten(x):
     if isinstance(x, dict):
         return [x[key] for key in sorted(x)], None

@@ -342,6 +342,49 @@ def register(cls):
     jax.tree_util.register_pytree_node(cls, take_apart, put_together)
 
 
+# %% wrong: the power is not set
+# Your spring comes back without its power: put_together must set all three attributes.
+def register(cls):
+    def take_apart(spring):
+        return (spring.stiffness, spring.length), spring.power
+
+    def put_together(power, children):
+        spring = object.__new__(cls)
+        spring.stiffness, spring.length = children
+        return spring
+
+    jax.tree_util.register_pytree_node(cls, take_apart, put_together)
+
+
+# %% wrong: nothing is put together
+# Your put_together returns None: does it end in a return?
+def register(cls):
+    def take_apart(spring):
+        return (spring.stiffness, spring.length), spring.power
+
+    def put_together(power, children):
+        spring = object.__new__(cls)
+        spring.stiffness, spring.length = children
+        spring.power = power
+
+    jax.tree_util.register_pytree_node(cls, take_apart, put_together)
+
+
+# %% wrong: the length first
+# Your children are the length and the stiffness: the stiffness comes first.
+def register(cls):
+    def take_apart(spring):
+        return (spring.length, spring.stiffness), spring.power
+
+    def put_together(power, children):
+        spring = object.__new__(cls)
+        spring.length, spring.stiffness = children
+        spring.power = power
+        return spring
+
+    jax.tree_util.register_pytree_node(cls, take_apart, put_together)
+
+
 # %% wrong: not registered
 # The class is still a leaf: register must call jax.tree_util.register_pytree_node with cls.
 def register(cls):

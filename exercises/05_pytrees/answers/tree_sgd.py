@@ -155,8 +155,8 @@ momentum_step = Momentum()
 
 
 # %% wrong: dicts and lists only
-# You wrote a recursion for dicts and lists, and met another container: jax.tree.map knows them
-# all.
+# You took the containers apart yourself, and met one that you did not think of: jax.tree.map
+# knows them all.
 def mapped(f, *trees):
     if isinstance(trees[0], dict):
         return {k: mapped(f, *[tree[k] for tree in trees]) for k in trees[0]}
@@ -168,6 +168,32 @@ def mapped(f, *trees):
 def momentum_step(params, velocity, gradient, lr, momentum):
     velocity = mapped(lambda v, g: momentum * v + g, velocity, gradient)
     return mapped(lambda p, v: p - lr * v, params, velocity), velocity
+
+
+# %% wrong: the keys of one dict
+# You took the containers apart yourself, and met one that you did not think of: jax.tree.map
+# knows them all.
+def momentum_step(params, velocity, gradient, lr, momentum):
+    velocity = {k: momentum * velocity[k] + gradient[k] for k in params}
+    return {k: params[k] - lr * velocity[k] for k in params}, velocity
+
+
+# %% wrong: in place
+# You wrote into the dicts that you were given, and so changed the old params: build new trees.
+def momentum_step(params, velocity, gradient, lr, momentum):
+    for p, v, g in zip(params, velocity, gradient):
+        for name in p:
+            v[name] = momentum * v[name] + g[name]
+            p[name] = p[name] - lr * v[name]
+    return params, velocity
+
+
+# %% wrong: the learning rate in the velocity
+# Your velocity has the learning rate in it: by the rule of the statement lr counts when params
+# move.
+def momentum_step(params, velocity, gradient, lr, momentum):
+    velocity = jax.tree.map(lambda v, g: momentum * v - lr * g, velocity, gradient)
+    return jax.tree.map(lambda p, v: p + v, params, velocity), velocity
 
 
 # %% wrong: None as a leaf

@@ -83,7 +83,7 @@ def random_tree(rng, depth):
     ]
     children.insert(int(rng.integers(size)), [None, [], {}][int(rng.integers(3))])
     if rng.integers(2):
-        return children
+        return tuple(children) if rng.integers(2) else children
     return {str(k): child for k, child in zip(rng.permutation(list("abcdefg")), children)}
 
 
@@ -110,7 +110,8 @@ def nothing(rng):
 def new_leaves(student, tree):
     leaves, structure = jax.tree.flatten(tree)
     numbered = [f"{k}: {leaf}" for k, leaf in enumerate(leaves)]
-    return [jax.tree.unflatten(structure, numbered), jax.tree.map(lambda x: 2 * x, tree)]
+    doubled = jax.tree.map(lambda x: 2 * x, (tree, [1]))
+    return [jax.tree.unflatten(structure, numbered), doubled, str(jax.tree.structure(doubled))]
 
 
 @check("too few leaves, and too many", draw=draw_count)
@@ -206,6 +207,30 @@ class Unflatten:
 
 
 unflatten = Unflatten()
+
+
+# %% wrong: a list of children
+# You gave kind.unflatten a list: it takes the children as a tuple, and the node type of tuples
+# returns them as they are.
+def unflatten(treedef, leaves):
+    leaves, built = list(leaves), []
+    if len(leaves) != treedef.num_leaves:
+        raise ValueError("another number of leaves is needed")
+    remaining = iter(leaves)
+    for node in treedef:
+        if node is None:
+            built.append(next(remaining))
+        else:
+            kind, metadata, arity = node
+            start = len(built) - arity
+            built[start:] = [kind.unflatten(metadata, built[start:])]
+    return built[0]
+
+
+# %% wrong: itself
+# You called treedef.unflatten, and that is your own function now: it calls itself for ever.
+def unflatten(treedef, leaves):
+    return treedef.unflatten(leaves)
 
 
 # %% wrong: one level
