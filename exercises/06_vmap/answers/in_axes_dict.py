@@ -108,14 +108,12 @@ def reading_that_counts(calls):
     draw=draw_square,
 )
 def each_sensor(student, sensors):
-    sensors = jax.tree.map(jnp.asarray, sensors)
     return student.all_readings(reading_that_counts([]), sensors)
 
 
 @check("shapes; calls of reading: for these sensors, and for twice as many")
 def shapes_and_calls(student, sensors):
     few, many = [], []
-    sensors = jax.tree.map(jnp.asarray, sensors)
     twice = {
         "gain": jnp.concatenate([sensors["gain"], sensors["gain"]]),
         "filter": jnp.concatenate([sensors["filter"], sensors["filter"]], axis=1),

@@ -98,13 +98,11 @@ def loss_that_counts(calls):
 
 @check("loss = (sin(w . x + b) - y)**2 + y * b**3, its gradient for each example")
 def each_example(student, params, xs, ys):
-    params = jax.tree.map(jnp.asarray, params)
     return student.per_example_grad(loss_that_counts([]), params, xs, ys)
 
 
 @check("calls of loss: with these examples, and with three times as many")
 def calls(student, params, xs, ys):
-    params = jax.tree.map(jnp.asarray, params)
     few, many = [], []
     student.per_example_grad(loss_that_counts(few), params, xs, ys)
     xs, ys = jnp.concatenate([xs, xs, xs]), jnp.concatenate([ys, ys, ys])
@@ -129,7 +127,7 @@ def draw_gradients(rng):
 
 @check("the mean of clipped gradients", draw=draw_gradients)
 def clipped(student, gradients, limit):
-    return student.clipped_mean(jax.tree.map(jnp.asarray, gradients), limit)
+    return student.clipped_mean(gradients, limit)
 
 
 # %% reference

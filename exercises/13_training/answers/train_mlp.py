@@ -117,13 +117,11 @@ def draw(rng):
 
 @check("the network of four layers, for many inputs and for one", draw=draw_deep)
 def outputs(student, params, x):
-    params = jax.tree.map(jnp.asarray, params)
     return [student.network(params, x), student.network(params, x[0])]
 
 
 @check("three steps from random parameters")
 def three_steps(student, params, x, y, lr, decay):
-    params = jax.tree.map(jnp.asarray, params)
     with jax.disable_jit():  # the same numbers, and no kernel to wait for
         new, losses = student.train(params, x, y, lr, decay, 3)
     return {"losses": losses, "params": new}
@@ -144,7 +142,6 @@ def one_program(student, params, x, y, lr, decay):
         some = partial(student.train, lr=lr, decay=decay, steps=steps)
         return equations(jax.make_jaxpr(some)(params, x, y).jaxpr)
 
-    params = jax.tree.map(jnp.asarray, params)
     longer = length(30) > length(3)
     return "more for 30 steps" if longer else "as many for both"
 
