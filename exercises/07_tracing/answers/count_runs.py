@@ -275,6 +275,35 @@ def count_runs(f, name, x):
     return count(jax.make_jaxpr(f)(x))
 
 
+# %% wrong: a part of the name
+# You looked for the name inside of the primitive's name: `sin` is a part of `sinh`, so compare with
+# `==`.
+def count_runs(f, name, x):
+    def count(jaxpr):
+        total = 0
+        for eqn in jaxpr.eqns:
+            total += name in str(eqn.primitive)
+            if "jaxpr" in eqn.params:
+                total += eqn.params.get("length", 1) * count(eqn.params["jaxpr"])
+        return total
+
+    return count(jax.make_jaxpr(f)(x))
+
+
+# %% wrong: the loop over equations ends early
+# You returned inside of the loop over the equations: it ended with the first one that counts.
+def count_runs(f, name, x):
+    def count(jaxpr):
+        for eqn in jaxpr.eqns:
+            if str(eqn.primitive) == name:
+                return 1
+            if "jaxpr" in eqn.params:
+                return eqn.params.get("length", 1) * count(eqn.params["jaxpr"])
+        return 0
+
+    return count(jax.make_jaxpr(f)(x))
+
+
 # %% wrong: either itself or inside
 # You overwrote the total with what an inner program runs: add it.
 def count_runs(f, name, x):

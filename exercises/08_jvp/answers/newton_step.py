@@ -145,6 +145,13 @@ def newton_step(f, x):
     return x - value / jnp.where(slope == 0, 1.0, slope)
 
 
+# %% wrong: one tangent for all points
+# You pushed a single number: the tangent must have the shape of x, with a 1 for each element.
+def newton_step(f, x):
+    value, slope = jax.jvp(f, (x,), (1.0,))
+    return x - value / slope
+
+
 # %% wrong: plus
 # You added the quotient: the zero lies the other way, so subtract it.
 def newton_step(f, x):
