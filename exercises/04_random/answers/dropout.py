@@ -50,6 +50,9 @@ def drop_channels(key, images, rate):
 #         return jax.vmap(one)(jax.random.split(...), images)
 
 # %% checks
+import warnings
+from contextlib import contextmanager
+
 import numpy as np
 
 import tinyjax as jax
@@ -61,7 +64,7 @@ seconds = 30.0  # some will use jit, which compiles
 
 def draw(rng):
     """A seed, a few images without zeros, and a rate."""
-    shape = (int(rng.integers(3, 6)), 2, 3, int(rng.integers(6, 9)))
+    shape = (3, 2, 1, int(rng.integers(6, 8)))
     images = rng.choice([-1, 1], size=shape) * rng.uniform(0.5, 2.0, size=shape)
     return {
         "seed": int(rng.integers(1, 10_000)),
@@ -70,15 +73,23 @@ def draw(rng):
     }
 
 
+@contextmanager
+def uncounted():
+    """Keys may be used twice in here: only the numbers count."""
+    with warnings.catch_warnings(), jax.debug_key_reuse(False):
+        warnings.simplefilter("ignore")
+        yield
+
+
 @check("the pixels")
 def pixels(student, seed, images, rate):
-    with jax.debug_key_reuse(False):  # only the numbers count here
+    with uncounted():
         return student.drop_channels(jax.random.key(seed), images, rate)
 
 
 @check("no key is used twice")
 def once(student, seed, images, rate):
-    with jax.debug_key_reuse(False):
+    with uncounted():
         zeros = np.sum(np.array(student.drop_channels(jax.random.key(seed), images, rate)) == 0)
     try:
         with jax.debug_key_reuse(True):
@@ -93,7 +104,7 @@ def traced(student, seed, images, rate):
     def run(key, images):
         return jnp.asarray(student.drop_channels(key, images, rate))
 
-    with jax.debug_key_reuse(False):
+    with uncounted():
         program = jax.make_jaxpr(run)(jax.random.key(seed), images)
     return [str(v.aval.shape) for v in program.jaxpr.outvars]
 

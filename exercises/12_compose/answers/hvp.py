@@ -63,6 +63,7 @@ def draw(rng):
     """The numbers of a function with a full Hessian and a steep slope, a point, directions."""
     n, m = int(rng.integers(4, 6)), int(rng.integers(2, 4))
     return {
+        "f": "sum(a * sin(x)) + x[0] * dot(b, x)**2 + 100 * dot(a, x)",
         "a": rng.uniform(0.5, 1.5, size=n).round(2).astype(np.float32),
         "b": rng.normal(size=n).round(2).astype(np.float32),
         "x": rng.normal(size=n).round(2).astype(np.float32),
@@ -73,17 +74,19 @@ def draw(rng):
 def draw_long(rng):
     """The same for a long x."""
     return {
+        "f": "sum(a * sin(x))**2",
         "a": rng.uniform(0.5, 1.5, size=40).round(2).astype(np.float32),
+        "x": rng.normal(size=40).round(2).astype(np.float32),
         "directions": rng.normal(size=(2, 40)).round(2).astype(np.float32),
     }
 
 
 @check("the products")
-def products(student, a, b, x, directions):
-    def f(x):
+def products(student, f, a, b, x, directions):
+    def formula(x):
         return jnp.sum(a * jnp.sin(x)) + x[0] * jnp.dot(b, x) ** 2 + 100.0 * jnp.dot(a, x)
 
-    return student.hvps(f, x, directions)
+    return student.hvps(formula, x, directions)
 
 
 def shapes(jaxpr):
@@ -97,14 +100,14 @@ def shapes(jaxpr):
 
 
 @check("no array is as large as the Hessian", draw=draw_long)
-def memory(student, a, directions):
-    def f(x):
+def memory(student, f, a, x, directions):
+    def formula(x):
         return jnp.sum(a * jnp.sin(x)) ** 2
 
     def run(x, directions):
-        return jnp.asarray(student.hvps(f, x, directions))
+        return jnp.asarray(student.hvps(formula, x, directions))
 
-    program = jax.make_jaxpr(run)(a, directions)
+    program = jax.make_jaxpr(run)(x, directions)
     large = [str(shape) for shape in shapes(program) if math.prod(shape) >= 40 * 40]
     return [str(v.aval.shape) for v in program.jaxpr.outvars], {"large arrays": sorted(set(large))}
 

@@ -77,24 +77,25 @@ def draw(rng):
     """Parameters, and times in any order."""
     n = int(rng.integers(4, 7))
     return {
+        "u": "20 + w[0] * sin(w[1] * t) + w[2] * t**3 + w[0] * w[2] * t",
         "w": rng.uniform(0.5, 1.5, size=3).round(2).astype(np.float32),
         "ts": rng.uniform(-1.5, 1.5, size=n).round(2).astype(np.float32),
     }
 
 
-def u(w, t):
+def swing(w, t):
     """Where the weight is: a swing that gets wider, far away from zero."""
     return 20.0 + w[0] * jnp.sin(w[1] * t) + w[2] * t**3 + w[0] * w[2] * t
 
 
 @check("the second derivative at each time")
-def second(student, w, ts):
-    return student.accelerations(u, w, ts)
+def second(student, u, w, ts):
+    return student.accelerations(swing, w, ts)
 
 
 @check("the gradient of the misfit")
-def slope(student, w, ts):
-    return student.misfit_slope(u, w, ts)
+def slope(student, u, w, ts):
+    return student.misfit_slope(swing, w, ts)
 
 
 def length(jaxpr):
@@ -109,12 +110,12 @@ def length(jaxpr):
 
 
 @check("in a program, which is no longer for more times", draws=1)
-def traced(student, w, ts):
+def traced(student, u, w, ts):
     found = {}
     for name in ("accelerations", "misfit_slope"):
 
         def run(w, ts, name=name):
-            return jnp.asarray(getattr(student, name)(u, w, ts))
+            return jnp.asarray(getattr(student, name)(swing, w, ts))
 
         short, long = (jax.make_jaxpr(run)(w, ts) for ts in (ts, jnp.concatenate([ts, ts, ts])))
         more = length(long) - length(short)
