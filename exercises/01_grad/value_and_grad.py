@@ -7,7 +7,8 @@
 # Write `tangent(f, x)`: it returns this line, as a function of `t`. For `f = lambda x: x**2` and
 # `x = 3.0` the line has the height 9 at 3 and 15 at 4.
 #
-# Say that `f` is expensive. So `f` must be called exactly once, however often the line is used.
+# Say that `f` is expensive. So `f` must be called exactly once, at `x`, however often the line is
+# used.
 #
 # Run this file, or `tinyjax check value_and_grad`, to see whether it is right.
 
