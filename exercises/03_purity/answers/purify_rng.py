@@ -15,8 +15,8 @@
 # `width` is x, the second times `height` is y. Return the state for the next call, and the pair
 # `(x, y)`.
 #
-# From the state `jnp.uint32(1)` the two numbers are 0.2365 and 0.3692. So with a width of 2 and a
-# height of 10 the point is (0.473, 3.692), and the new state is 1586005467. It must work under
+# From the state `jnp.uint32(1)` the two numbers are 0.2365 and 0.3693. So with a width of 2 and a
+# height of 10 the point is (0.473, 3.693), and the new state is 1586005467. It must work under
 # `jax.jit`, too.
 #
 # Run this file, or `tinyjax check purify_rng`, to see whether it is right.
