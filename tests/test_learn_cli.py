@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from tinyjax.learn import cli, lab
+from tinyjax.learn.course import current, following, note_pass, state
 from tinyjax.learn.exercise import exercises, find, root
 from tinyjax.learn.progress import progress_file, read_progress
-from tinyjax.learn.quiz import predict
+from tinyjax.learn.quiz import predict, questions
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -85,8 +86,82 @@ def test_list(desk, capsys):
     capsys.readouterr()
     assert cli.main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "  passed       third_derivative       The third derivative" in lines
-    assert "  started      sgd_step               One step of gradient descent" in lines
+    assert "  passed       third_derivative       *    The third derivative" in lines
+    assert "  started      sgd_step               *    One step of gradient descent" in lines
+
+
+def test_list_for_programs(desk, capsys):
+    assert cli.main(["list", "--json"]) == 0
+    known = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)}
+    assert list(known) == [exercise.name for exercise in exercises()]
+    entry = known["sgd_step"]
+    assert (entry["topic"], entry["state"], entry["kind"]) == ("02_first_loop", "not started", "A")
+    assert entry["difficulty"] == 1 and entry["minutes"] > 0
+    assert Path(entry["file"]) == find("sgd_step").path
+
+
+def test_a_pipe_that_is_closed_early(desk):
+    """`tinyjax list | head -1` ends without a traceback."""
+    done = subprocess.run(
+        f"{sys.executable} -m tinyjax.learn list | head -1",
+        shell=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.stdout == "00_arrays\n" and done.stderr == ""
+
+
+def test_goto_chooses_the_exercise_at_hand(desk, capsys):
+    assert cli.main(["goto", "02_first_loop/sgd_step"]) == 0
+    said = capsys.readouterr().out
+    assert "One step of gradient descent (*, " in said and str(find("sgd_step").path) in said
+    assert current().name == "sgd_step"
+    assert cli.main(["check"]) == 1
+    assert "sgd_step: not started" in capsys.readouterr().out
+    solve("sgd_step")
+    assert cli.main(["check"]) == 0
+    after = following(find("sgd_step"))
+    assert f"Next: tinyjax goto {after.name}." in capsys.readouterr().out
+    assert current().name == after.name  # it is solved: on to the next
+
+
+def test_after_the_last_comes_the_first_unsolved(desk):
+    known = list(exercises())
+    assert following(known[-1]).name == known[0].name
+    for exercise in known:
+        note_pass(exercise, "")
+    assert following(known[0]) is None and current().name == known[-1].name
+
+
+def test_a_pass_counts_for_the_checks_it_has_passed(desk, capsys):
+    """An exercise whose checks have changed is to be checked again."""
+    solve("sgd_step")
+    cli.main(["check", "sgd_step"])
+    assert state(find("sgd_step")) == "passed"
+    card = find("sgd_step").path.parent / "answers" / "sgd_step.py"
+    card.write_text(card.read_text().replace("seconds = 30.0", "seconds = 31.0"))
+    assert state(find("sgd_step")) == "check again"
+    cli.main(["check", "sgd_step"])
+    assert state(find("sgd_step")) == "passed"
+
+
+def test_learn_says_what_comes_next(desk, capsys):
+    shutil.copy(ROOT / "chapters" / "00_arrays.ipynb", desk / "chapters")
+    first = [exercise for exercise in exercises() if exercise.topic == "00_arrays"]
+    assert cli.main(["learn"]) == 0
+    said = capsys.readouterr().out
+    assert "Next: chapter 00_arrays, 0 of 7 predictions made" in said
+    assert ", ".join(exercise.name for exercise in first) in said
+    assert str(desk / "chapters" / "00_arrays.ipynb") in said
+    note_pass(first[0], "")
+    assert cli.main(["learn"]) == 0
+    assert f"Its exercises: {first[1].name}, " in capsys.readouterr().out
+    for question in questions(desk / "chapters" / "00_arrays.ipynb"):
+        predict(question, 1)
+    for exercise in first:
+        note_pass(exercise, "")
+    assert lab.next_chapter().name == "01_grad"
+    for exercise in exercises():
+        note_pass(exercise, "")
+    assert lab.advice(lab.next_chapter()) == "You have done every chapter and every exercise."
 
 
 def test_hints_come_one_by_one(desk, capsys):
@@ -95,6 +170,9 @@ def test_hints_come_one_by_one(desk, capsys):
         assert cli.main(["hint", "sgd_step"]) == 0
         said = capsys.readouterr().out
         assert [hint in said for hint in hints] == [number < shown for number in range(3)]
+    assert cli.main(["hint", "sgd_step", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said == {"exercise": "sgd_step", "hints": hints, "of": 3}
 
 
 def test_the_solution_waits_for_a_pass(desk, capsys):
@@ -127,7 +205,7 @@ def test_a_missing_file(desk, capsys):
 
 
 def test_an_unknown_name_lists_the_known(desk):
-    with pytest.raises(SystemExit, match="no exercise is called 'sgdstep'; do you mean sgd_step"):
+    with pytest.raises(SystemExit, match="no exercise is called 'sgdstep': did you mean sgd_step"):
         cli.main(["check", "sgdstep"])
 
 

@@ -222,10 +222,10 @@ def test_the_seed_is_the_teachers(graded, monkeypatch):
 def test_without_exercises_it_says_so(graded, monkeypatch):
     """As where tinyjax was installed without a clone of its repository."""
 
-    def nowhere():
+    def nowhere(name):
         raise SystemExit("tinyjax: no exercises found.")
 
-    monkeypatch.setattr(notebook, "exercises", nowhere)
+    monkeypatch.setattr(notebook, "find", nowhere)
     said = "ValueError: tinyjax: no exercises found."
     assert error_of(graded, f"graded('sgd_step', '{STEP}')") == said
     assert "no exercises found" in error_of(graded, "%%exercise sgd_step\nx = 1")

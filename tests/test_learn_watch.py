@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tinyjax.learn.course import following
 from tinyjax.learn.exercise import find
 from tinyjax.learn.progress import exercise_facts
 from tinyjax.learn.watch import CLEAR, KEYS
@@ -173,13 +174,11 @@ def test_reset_and_next(desk):
         terminal.shows("Your version is kept in", "third_derivative: not started")
         assert find("third_derivative").path.read_text() == find("third_derivative").stub
         assert find("third_derivative").path.with_suffix(".before_reset_1.py").exists()
-        for _ in range(20):  # through all exercises, until the other one that lies on the desk
-            terminal.press("n")
-            if "exercises/02_first_loop/sgd_step.py" in terminal.shows("Edit the file"):
-                break
-        terminal.shows("sgd_step: not started")
-        save("sgd_step", find("sgd_step").solutions("wrong")[0].source)
-        terminal.shows(find("sgd_step").solutions("wrong")[0].misconception)
+        after = following(find("third_derivative"))
+        terminal.press("n")
+        terminal.shows(f"{after.name}: there is no file")
+        save(after.name, after.solutions("wrong")[0].source)
+        terminal.shows(after.solutions("wrong")[0].misconception)
 
 
 def test_without_a_name_it_takes_the_first_unsolved_and_n_leaves_out_the_solved(desk):

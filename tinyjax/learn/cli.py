@@ -1,82 +1,95 @@
-"""The command line: `tinyjax check`, `list`, `hint`, `solution`, `export` and the rest."""
+"""The command line: everything that `tinyjax` understands."""
 
 import argparse
-import hashlib
 import json
+import os
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from tinyjax.learn import dev, feedback, grade, lab, watch
-from tinyjax.learn.exercise import Exercise, exercises, find, root
-from tinyjax.learn.judge import Grader, Verdict
+from tinyjax.learn.course import (
+    Chapter,
+    chapters,
+    current,
+    following,
+    go_to,
+    has_passed,
+    note_pass,
+    state,
+)
+from tinyjax.learn.exercise import exercises, find
+from tinyjax.learn.judge import Grader
 from tinyjax.learn.progress import exercise_facts, note_exercise
-from tinyjax.learn.quiz import predictions_made
 
 # --- The commands: each returns the exit code ----------------------------------------------------
 
 
+def print_json(what: Any) -> None:
+    """For programs."""
+    print(json.dumps(what, indent=1))
+
+
 def check_command(args: argparse.Namespace) -> int:
-    """Checks the named exercises, all of them, or the first that is not solved yet."""
-    if args.all:
-        chosen = list(exercises())
-    else:
-        chosen = [find(name) for name in args.name] or [current()]
+    """Checks the named exercises, all of them, or the one at hand."""
+    chosen = list(exercises()) if args.all else [find(name) for name in args.name] or [current()]
     verdicts = []
     with Grader() as grader:
         for exercise in chosen:
             verdict = grader.check(exercise)
             verdicts.append(verdict)
-            remember(exercise, verdict)
+            if verdict.passed:
+                note_pass(exercise, exercise.path.read_text(encoding="utf-8", errors="replace"))
             if not args.json:
-                print(feedback.render(verdict), flush=True)
+                comes_next = following(exercise)
+                then = comes_next.name if comes_next else None
+                print(feedback.render(verdict, then), flush=True)
     if args.json:
         described = [verdict.as_json() for verdict in verdicts]
-        print(json.dumps(described if args.all or len(described) > 1 else described[0], indent=1))
+        print_json(described if args.all or len(described) > 1 else described[0])
     return 0 if all(verdict.passed for verdict in verdicts) else 1
-
-
-def current() -> Exercise:
-    """The first exercise that has not been passed, or the last one."""
-    chosen = None
-    for chosen in exercises():
-        if not exercise_facts(chosen.name).get("passed"):
-            break
-    if chosen is None:
-        raise SystemExit("tinyjax: there are no exercises here")
-    return chosen
-
-
-def remember(exercise: Exercise, verdict: Verdict) -> None:
-    """Notes a pass in the progress file, with the hash of the solution that passed."""
-    if verdict.passed:
-        digest = hashlib.sha256(exercise.path.read_bytes()).hexdigest()
-        note_exercise(exercise.name, passed=True, digest=digest)
 
 
 def list_command(args: argparse.Namespace) -> int:
     """Shows every chapter with its exercises, and how far you are."""
-    topics: dict[str, list[Exercise]] = {}
-    for exercise in exercises():
-        topics.setdefault(exercise.topic, []).append(exercise)
-    counts = predictions_made(root() / "chapters")
-    for topic in sorted(topics.keys() | counts.keys()):
-        made, asked = counts.get(topic, (0, 0))
-        print(f"{topic:<20} {made} of {asked} predictions" if asked else topic)
-        for exercise in topics.get(topic, []):
-            print(f"  {state(exercise):<12} {exercise.name:<22} {exercise.title}")
+    if args.json:
+        print_json([entry for chapter in chapters() for entry in described(chapter)])
+        return 0
+    for chapter in chapters():
+        made = f"{chapter.predictions} of {chapter.questions} predictions"
+        print(f"{chapter.name:<20} {made}" if chapter.questions else chapter.name)
+        for exercise in chapter.exercises:
+            stars = "*" * exercise.about.get("difficulty", 0)
+            print(f"  {state(exercise):<12} {exercise.name:<22} {stars:<4} {exercise.title}")
     return 0
 
 
-def state(exercise: Exercise) -> str:
-    """Passed, started, not started or missing: without running anything."""
-    if exercise_facts(exercise.name).get("passed"):
-        return "passed"
-    if not exercise.path.exists():
-        return "missing"
-    source = exercise.path.read_text(encoding="utf-8")
-    return "not started" if source.strip() == exercise.stub.strip() else "started"
+def described(chapter: Chapter) -> list[dict[str, Any]]:
+    """The exercises of a chapter, for programs."""
+    return [
+        {
+            "name": exercise.name,
+            "topic": exercise.topic,
+            "title": exercise.title,
+            **exercise.about,
+            "kind": exercise.kind,
+            "state": state(exercise),
+            "file": str(exercise.path),
+        }
+        for exercise in chapter.exercises
+    ]
+
+
+def goto_command(args: argparse.Namespace) -> int:
+    """Makes an exercise the one that `check` and `watch` take when none is named."""
+    exercise = find(args.name)
+    go_to(exercise)
+    minutes = exercise.about.get("minutes", 10)
+    print(f"{exercise.title} ({'*' * exercise.about.get('difficulty', 1)}, {minutes} minutes)")
+    print(f"Edit {exercise.path}, then tinyjax check; or let tinyjax watch check each save.")
+    return 0
 
 
 def hint_command(args: argparse.Namespace) -> int:
@@ -84,7 +97,11 @@ def hint_command(args: argparse.Namespace) -> int:
     exercise = find(args.name)
     shown = min(exercise_facts(exercise.name).get("hints", 0) + 1, len(exercise.hints))
     note_exercise(exercise.name, hints=shown)
-    for number, hint in enumerate(exercise.hints[:shown], 1):
+    hints = exercise.hints[:shown]
+    if args.json:
+        print_json({"exercise": exercise.name, "hints": hints, "of": len(exercise.hints)})
+        return 0
+    for number, hint in enumerate(hints, 1):
         print(f"Hint {number} of {len(exercise.hints)}\n{hint}\n")
     return 0
 
@@ -92,7 +109,7 @@ def hint_command(args: argparse.Namespace) -> int:
 def solution_command(args: argparse.Namespace) -> int:
     """Shows our solution, once the student has one or gives up."""
     exercise = find(args.name)
-    if not exercise_facts(exercise.name).get("passed") and not args.give_up:
+    if not has_passed(exercise) and not args.give_up:
         print(
             f"{exercise.name}: solve it first, or say tinyjax solution {exercise.name} --give-up",
             file=sys.stderr,
@@ -108,20 +125,20 @@ def reset_command(args: argparse.Namespace) -> int:
     """Brings the handed-out file back; what the student wrote stays beside it."""
     exercise = find(args.name)
     path = exercise.path
-    if path.exists() and path.read_text(encoding="utf-8") != exercise.stub:
+    if path.exists() and path.read_text(encoding="utf-8", errors="replace") != exercise.stub:
         number = 1
         while (backup := path.with_name(f"{path.stem}.before_reset_{number}.py")).exists():
             number += 1
         shutil.copy2(path, backup)
         print(f"Your version is kept in {backup}")
-    path.write_text(exercise.stub, encoding="utf-8")
+    dev.write(exercise)
     note_exercise(exercise.name, passed=False, hints=0)
     print(f"{path} is as it was handed out.")
     return 0
 
 
 def learn_command(args: argparse.Namespace) -> int:
-    """Opens the chapters in JupyterLab, or says how to."""
+    """Opens the next chapter in JupyterLab, or says how to."""
     return lab.start()
 
 
@@ -138,36 +155,54 @@ def export_command(args: argparse.Namespace) -> int:
 
 # --- Parsing -------------------------------------------------------------------------------------
 
+EXAMPLES = """\
+to begin:
+  tinyjax learn                  the chapters, in JupyterLab
+  tinyjax watch                  the exercise at hand, checked whenever you save it
+  tinyjax list                   what there is, and what you have done
+
+Each command has a --help of its own.
+"""
+
 
 def build_parser() -> argparse.ArgumentParser:
     """The commands and their options."""
-    parser = argparse.ArgumentParser(prog="tinyjax", description="Learn with tinyjax.")
+    parser = argparse.ArgumentParser(
+        prog="tinyjax",
+        description="Chapters and exercises of tinyjax.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
 
-    def add(name: str, run, says: str, takes_name: bool = False) -> argparse.ArgumentParser:
-        command = commands.add_parser(name, help=says, description=says)
+    def add(name: str, run: Any, says: str, named: bool = False) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=says, description=f"{says[0].upper()}{says[1:]}.")
         command.set_defaults(run=run)
-        if takes_name:
+        if named:
             command.add_argument("name", help="the exercise, as `tinyjax list` names it")
         return command
 
-    add("learn", learn_command, "open the chapters in JupyterLab")
-    add("list", list_command, "show the exercises and your progress")
+    json_help = "print JSON, for programs"
+    add("learn", learn_command, "open the next chapter in JupyterLab, and say what comes next")
     checking = add("check", check_command, "check an exercise and explain what is wrong")
-    checking.add_argument("name", nargs="*", help="exercises; the first unsolved one when left out")
+    checking.add_argument("name", nargs="*", help="exercises; the one at hand when left out")
     checking.add_argument("--all", action="store_true", help="check every exercise")
-    checking.add_argument("--json", action="store_true", help="print the verdict as JSON")
-    add("hint", hint_command, "show the next of three hints", takes_name=True)
-    solving = add("solution", solution_command, "show our solution after a pass", takes_name=True)
-    solving.add_argument("--give-up", action="store_true", help="show it before a pass")
-    add("reset", reset_command, "bring the handed-out file back", takes_name=True)
-    exporting = add("export", export_command, "write the exercises as notebooks")
-    exporting.add_argument(
-        "kind", choices=["notebooks", "nbgrader"], help="plain ones, or a course for nbgrader"
+    checking.add_argument("--json", action="store_true", help=json_help)
+    watch.add_command(commands, main, current)
+    add("hint", hint_command, "show the next of three hints", named=True).add_argument(
+        "--json", action="store_true", help=json_help
     )
+    add("list", list_command, "show the exercises and your progress").add_argument(
+        "--json", action="store_true", help=json_help
+    )
+    add("goto", goto_command, "choose the exercise at hand", named=True)
+    solving = add("solution", solution_command, "show our solution after a pass", named=True)
+    solving.add_argument("--give-up", action="store_true", help="show it before a pass")
+    add("reset", reset_command, "bring the handed-out file back, and keep yours", named=True)
+    exporting = add("export", export_command, "write the exercises as notebooks, or for nbgrader")
+    exporting.add_argument("kind", choices=["notebooks", "nbgrader"], help="for whom")
     exporting.add_argument("folder", type=Path, help="where; what was changed is not overwritten")
     exporting.add_argument("name", nargs="*", help="exercises and topics; all when left out")
-    watch.add_command(commands, main, current)
     grade.add_command(commands)
     dev.add_commands(commands)
     return parser
@@ -176,4 +211,8 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of `tinyjax` and `python -m tinyjax.learn`."""
     args = build_parser().parse_args(argv)
-    return args.run(args)
+    try:
+        return args.run(args)
+    except BrokenPipeError:  # `tinyjax list | head`: nobody reads the rest
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1

@@ -247,9 +247,10 @@ def load(path: Path) -> Exercise:
 
 
 def exercises() -> Iterator[Exercise]:
-    """Every exercise, in the order of the chapters."""
-    for card in sorted((root() / "exercises").glob("[0-9]*/answers/*.py")):
-        yield load(card.parent.parent / card.name)
+    """Every exercise, in the order of the chapters; in a chapter the easy ones come first."""
+    cards = (root() / "exercises").glob("[0-9]*/answers/*.py")
+    found = [load(card.parent.parent / card.name) for card in cards]
+    yield from sorted(found, key=lambda e: (e.topic, e.about.get("difficulty", 0), e.name))
 
 
 def find(name: str) -> Exercise:
@@ -258,6 +259,6 @@ def find(name: str) -> Exercise:
     short = Path(name).stem
     if short not in known:
         near = difflib.get_close_matches(short, known, n=3, cutoff=0.5)
-        advice = f"do you mean {' or '.join(near)}?" if near else "tinyjax list names them all."
-        raise SystemExit(f"tinyjax: no exercise is called {name!r}; {advice}")
+        advice = f"did you mean {' or '.join(near)}?" if near else "`tinyjax list` shows them all"
+        raise SystemExit(f"tinyjax: no exercise is called {name!r}: {advice}")
     return known[short]

@@ -16,9 +16,9 @@ HEADLINES = {
 }
 
 
-def render(verdict: Verdict) -> str:
+def render(verdict: Verdict, following: str | None = None) -> str:
     """The whole message."""
-    return f"{evidence(verdict)}\n\n{next_step(verdict)}"
+    return f"{evidence(verdict)}\n\n{next_step(verdict, following)}"
 
 
 def evidence(verdict: Verdict, only: CheckResult | None = None) -> str:
@@ -72,11 +72,12 @@ def indent(text: str, by: int) -> list[str]:
     return [" " * by + line for line in text.rstrip().splitlines()]
 
 
-def next_step(verdict: Verdict) -> str:
-    """What to do now."""
+def next_step(verdict: Verdict, following: str | None) -> str:
+    """What to do now; `following` is the exercise to go on with, None when all are solved."""
     name = verdict.exercise
     if verdict.status == "pass":
-        return f"Next: tinyjax list. To compare with ours: tinyjax solution {name}"
+        then = f"tinyjax goto {following}" if following else "you have solved them all"
+        return f"Next: {then}. To compare with ours: tinyjax solution {name}"
     if verdict.status == "missing":
         return f"Next: tinyjax reset {name} brings the file back."
     if verdict.status == "not started":

@@ -7,9 +7,7 @@ the kernel stays as it is when the student's code hangs or ends its process.
 
 import ast
 import contextlib
-import difflib
 import functools
-import hashlib
 import json
 import os
 import re
@@ -21,9 +19,9 @@ import traceback
 from typing import Any
 
 from tinyjax.learn import feedback
-from tinyjax.learn.exercise import Exercise, exercises, find
+from tinyjax.learn.course import note_pass
+from tinyjax.learn.exercise import Exercise, find
 from tinyjax.learn.judge import Grader, Verdict
-from tinyjax.learn.progress import note_exercise
 from tinyjax.learn.runner import our_environment
 
 # --- Grading in a process of its own -------------------------------------------------------------
@@ -125,14 +123,9 @@ def same_code(code: str, stub: str) -> bool:
 def find_exercise(name: str) -> Exercise:
     """The exercise of that name; a ValueError names those that are spelled like it."""
     try:
-        known = {exercise.name: exercise for exercise in exercises()}
-    except SystemExit as error:  # there are none here: that must not end a kernel
-        raise ValueError(str(error)) from None
-    if name in known:
-        return known[name]
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(near)}?" if near else "`tinyjax list` shows them all"
-    raise ValueError(f"no exercise is called {name!r}: {hint}")
+        return find(name)
+    except SystemExit as error:  # that must not end a kernel
+        raise ValueError(str(error).removeprefix("tinyjax: ")) from None
 
 
 def exercise_magic(shell: Any, line: str, cell: str) -> None:
@@ -155,8 +148,7 @@ def exercise_magic(shell: Any, line: str, cell: str) -> None:
     print(feedback.evidence(verdict))
     print("\n" + next_step(verdict))
     if verdict.passed:
-        digest = hashlib.sha256(cell.encode()).hexdigest()
-        note_exercise(exercise.name, passed=True, digest=digest)
+        note_pass(exercise, cell)
     if verdict.status in ("pass", "fail", "not started"):  # it would hang or raise here as well
         shell.run_cell(given(exercise), store_history=False, silent=True)
         shell.run_cell(cell, store_history=False)

@@ -45,8 +45,18 @@ def write_progress(progress: dict[str, Any]) -> bool:
     return True
 
 
+def note_current(name: str) -> None:
+    """Notes which exercise the student has gone to."""
+    progress = read_progress()
+    progress["current"] = name
+    write_progress(progress)
+
+
 def note_exercise(name: str, **facts: Any) -> None:
-    """Adds facts about one exercise: `passed`, `digest`, `hints`."""
+    """Adds facts about one exercise.
+
+    `passed`, the `digest` of the file that has passed, that of the `checks` it has passed, `hints`.
+    """
     progress = read_progress()
     progress["exercises"].setdefault(name, {}).update(facts)
     write_progress(progress)

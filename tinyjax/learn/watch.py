@@ -6,7 +6,6 @@ the keys. The check runs in a thread, so that keys and saves are noticed meanwhi
 
 import argparse
 import contextlib
-import hashlib
 import io
 import os
 import select
@@ -18,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from tinyjax.learn import feedback
-from tinyjax.learn.exercise import Exercise, exercises, find
+from tinyjax.learn.course import following, go_to, note_pass
+from tinyjax.learn.exercise import Exercise, find
 from tinyjax.learn.judge import Grader, Verdict
-from tinyjax.learn.progress import exercise_facts, note_exercise
 
 try:
     import termios
@@ -112,8 +111,7 @@ class Checking(threading.Thread):
                 source = self.exercise.path.read_text(encoding="utf-8", errors="replace")
             verdict = self.grader.check(self.exercise, source)
             if verdict.passed and source is not None:
-                digest = hashlib.sha256(source.encode()).hexdigest()
-                note_exercise(self.exercise.name, passed=True, digest=digest)
+                note_pass(self.exercise, source)
             self.verdict = verdict
         except Exception as error:  # for the main thread to raise
             self.error = error
@@ -207,13 +205,11 @@ class Watch:
 
     def go_on(self) -> None:
         """Turns to the next unsolved exercise; after the last one comes the first."""
-        known = list(exercises())
-        here = [exercise.name for exercise in known].index(self.exercise.name)
-        for exercise in known[here + 1 :] + known[:here]:
-            if not exercise_facts(exercise.name).get("passed"):
-                self.turn_to(exercise)
-                return
-        self.said, self.alone = "There is no other exercise left to solve.", False
+        if exercise := following(self.exercise):
+            go_to(exercise)
+            self.turn_to(exercise)
+        else:
+            self.said, self.alone = "There is no other exercise left to solve.", False
 
     # The screen
 
@@ -294,7 +290,7 @@ def add_command(
     """
     says = "check an exercise again whenever its file is saved"
     command = commands.add_parser("watch", help=says, description=f"{says}. Keys: {KEYS}")
-    command.add_argument("name", nargs="?", help="the exercise; the first unsolved one if left out")
+    command.add_argument("name", nargs="?", help="the exercise; the one at hand when left out")
     command.set_defaults(
         run=lambda args: watch(find(args.name) if args.name else current(), run_command)
     )
