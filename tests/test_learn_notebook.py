@@ -226,7 +226,7 @@ def test_without_exercises_it_says_so(graded, monkeypatch):
         raise SystemExit("tinyjax: no exercises found.")
 
     monkeypatch.setattr(notebook, "find", nowhere)
-    said = "ValueError: tinyjax: no exercises found."
+    said = "ValueError: no exercises found."
     assert error_of(graded, f"graded('sgd_step', '{STEP}')") == said
     assert "no exercises found" in error_of(graded, "%%exercise sgd_step\nx = 1")
 

@@ -15,8 +15,8 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from tinyjax.learn.exercise import Exercise, exercises
-from tinyjax.learn.notebook import find_exercise, first_line
+from tinyjax.learn.exercise import Exercise, exercises, find
+from tinyjax.learn.notebook import first_line
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -251,12 +251,9 @@ def write_files(folder: Path, files: Iterator[tuple[str, str]]) -> int:
 def choose(names: list[str]) -> list[Exercise]:
     """The exercises and the topics named; all of them when nothing is."""
     every = list(exercises())
-    for name in set(names) - {exercise.topic for exercise in every}:
-        try:
-            find_exercise(name)
-        except ValueError as error:
-            raise SystemExit(f"tinyjax: {error}") from None
-    return [e for e in every if not names or e.name in names or e.topic in names]
+    topics = {exercise.topic for exercise in every}
+    wanted = {name if name in topics else find(name).name for name in names}
+    return [e for e in every if not wanted or {e.name, e.topic} & wanted]
 
 
 def export(kind: str, folder: Path, names: list[str]) -> int:
