@@ -89,46 +89,67 @@ def install(student):
 
 
 def draw(rng):
-    """A batch of matrices and one matrix, no two sizes alike."""
+    """A matrix, and numbers that make a batch of matrices of it; no two sizes alike."""
     n, r, c = (int(size) for size in rng.choice([2, 3, 4, 5], size=3, replace=False))
     return {
-        "batch": rng.normal(size=(n, r, c)).round(1).astype(np.float32),
         "one": rng.normal(size=(r, c)).round(1).astype(np.float32),
+        "steps": rng.normal(size=n).round(1).astype(np.float32),
     }
+
+
+def batch_of(one, steps):
+    """A batch of matrices, mapped along axis 0."""
+    s = steps[:, None, None]
+    return s * one + s**2
+
+
+def flat(result):
+    """A result in one line."""
+    return [f"shape {result.shape}", jnp.ravel(result)]
 
 
 def mapped_add(in_axes, *operands, **axes):
     """The result of vmap(lax.add), run from its jaxpr, whose types are strict."""
     program = jax.make_jaxpr(jax.vmap(lax.add, in_axes=in_axes, **axes))(*operands)
-    return jaxpr_as_fun(program)(*operands)[0]
+    return flat(jaxpr_as_fun(program)(*operands)[0])
 
 
 @check("lax.add of a mapped and a shared operand")
-def shared(student, batch, one):
-    last = jnp.moveaxis(batch, 0, -1)
-    return [mapped_add((0, None), batch, one), mapped_add((None, 2), one, last)]
+def shared(student, one, steps):
+    batch = batch_of(one, steps)
+    return {
+        "x is mapped along 0": mapped_add((0, None), batch, one),
+        "y is mapped along 2": mapped_add((None, 2), one, jnp.moveaxis(batch, 0, 2)),
+    }
 
 
 @check("lax.add of operands that are mapped along different axes")
-def different_axes(student, batch, one):
+def different_axes(student, one, steps):
+    batch = batch_of(one, steps)
     middle, last = jnp.moveaxis(batch, 0, 1), jnp.moveaxis(batch, 0, 2)
-    same = mapped_add((1, 1), middle, 2 * middle, out_axes=2)
-    return [mapped_add((1, 2), middle, last), same]
+    return {
+        "x along 1, y along 2": mapped_add((1, 2), middle, last),
+        "both along 1": mapped_add((1, 1), middle, 2 * middle, out_axes=2),
+    }
 
 
 @check("lax.add of a number and a matrix")
-def numbers(student, batch, one):
-    each, last = batch[:, 0, 0], jnp.moveaxis(batch, 0, 2)
-    results = [mapped_add((0, 0), each, batch), mapped_add((0, 0), batch, each)]
-    return [*results, mapped_add((None, 2), jnp.float32(1.5), last)]
+def numbers(student, one, steps):
+    batch = batch_of(one, steps)
+    return {
+        "numbers and matrices": mapped_add((0, 0), steps, batch),
+        "matrices and numbers": mapped_add((0, 0), batch, steps),
+        "one number for all": mapped_add((None, 2), jnp.float32(1.5), jnp.moveaxis(batch, 0, 2)),
+    }
 
 
 @check("lax.add in two vmaps: the result, and how many adds the jaxpr has")
-def nested(student, batch, one):
+def nested(student, one, steps):
+    batch = batch_of(one, steps)
     twice = jax.vmap(jax.vmap(lax.add))
     jaxpr = jax.make_jaxpr(twice)(batch, 2 * batch)
     adds = [eqn for eqn in jaxpr.eqns if str(eqn.primitive) == "add"]
-    return {"result": twice(batch, 2 * batch), "adds": len(adds)}
+    return {"result": flat(twice(batch, 2 * batch)), "adds": len(adds)}
 
 
 def nothing(rng):

@@ -90,28 +90,42 @@ def install(student):
 def draw(rng):
     """Arrays whose sizes all differ: k is summed over, n is mapped."""
     n, k, r, c = (int(size) for size in rng.permutation([2, 3, 4, 5]))
-    shapes = {"x": (r, k), "y": (k, c), "xs": (n, r, k), "ys": (n, k, c)}
+    shapes = {"x": (r, k), "y": (k, c), "steps": (n,)}
     return {
         name: rng.normal(size=shape).round(1).astype(np.float32) for name, shape in shapes.items()
     }
 
 
+def batches(x, y, steps):
+    """A batch of matrices like x, and one of matrices like y, mapped along axis 0."""
+    s = steps[:, None, None]
+    return s * x + s**2, y * (1 + s) - s
+
+
+def flat(result):
+    """A result in one line."""
+    return [f"shape {result.shape}", jnp.ravel(result)]
+
+
 @check("one operand is mapped")
-def one_mapped(student, x, y, xs, ys):
+def one_mapped(student, x, y, steps):
+    xs, ys = batches(x, y, steps)
     last = jnp.moveaxis(ys, 0, 2)
-    return {
+    results = {
         "x, along 0": jax.vmap(jnp.dot, (0, None))(xs, y),
         "x, along 2": jax.vmap(jnp.dot, (2, None))(jnp.moveaxis(xs, 0, 2), y),
         "y, along 1": jax.vmap(jnp.dot, (None, 1))(x, jnp.moveaxis(ys, 0, 1)),
         "a column of y": jax.vmap(jnp.dot, (None, 1))(x, y),
-        "y, along 2, contracting axis 1": jax.vmap(
+        "y comes first, along 2": jax.vmap(
             lambda y: lax.dot_general(y, x, (((0,), (1,)), ((), ()))), 2
         )(last),
     }
+    return {name: flat(result) for name, result in results.items()}
 
 
 @check("both operands are mapped")
-def both_mapped(student, x, y, xs, ys):
+def both_mapped(student, x, y, steps):
+    xs, ys = batches(x, y, steps)
     across = jax.vmap(jnp.dot, (1, 2))(jnp.moveaxis(xs, 0, 1), jnp.moveaxis(ys, 0, 2))
     # k is a batch axis of the product itself, and c is mapped: nothing is summed over
     numbers = (((), ()), ((0,), (1,)))
@@ -119,16 +133,17 @@ def both_mapped(student, x, y, xs, ys):
         jnp.stack([y, 2 * y, 3 * y]).transpose(1, 0, 2),
         jnp.stack([y - 1, y + 1]),
     )
-    return {"along 1 and 2": across, "with a batch axis of its own": inner}
+    return {"along 1 and 2": flat(across), "with a batch axis of its own": flat(inner)}
 
 
 @check("in two vmaps: the result, and how many dot_generals the jaxpr has")
-def nested(student, x, y, xs, ys):
+def nested(student, x, y, steps):
+    xs, _ = batches(x, y, steps)
     twice = jax.vmap(jax.vmap(jnp.dot, (0, None)), (0, None))
     many = jnp.stack([xs, xs + 1])
     jaxpr = jax.make_jaxpr(twice)(many, y)
     dots = [eqn for eqn in jaxpr.eqns if str(eqn.primitive) == "dot_general"]
-    return {"result": twice(many, y), "dot_generals": len(dots)}
+    return {"result": flat(twice(many, y)), "dot_generals": len(dots)}
 
 
 def nothing(rng):
