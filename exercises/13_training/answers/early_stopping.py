@@ -69,7 +69,7 @@ from tinyjax.learn import check
 
 def draw(rng, tie=False):
     """Losses that fall, with a hill, to the best so far; then a hill; lower ones come too late."""
-    patience = int(rng.integers(3, 6))
+    patience = int(rng.integers(4, 7))
     best = round(float(rng.uniform(2.0, 3.0)), 1)
     fall = 4 + 0.5 * np.arange(rng.integers(2, 5))[::-1]
     hill = [6.0, 3.8, 7.0, 6.5]  # with an epoch that is the best so far
