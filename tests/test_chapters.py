@@ -14,7 +14,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from tinyjax.learn.exercise import find
+from tinyjax.learn.exercise import exercises
 from tinyjax.learn.notebooks import (
     SECONDS,
     change_imports,
@@ -33,6 +33,8 @@ LOUD = {"warns", "progress"}  # tags of cells that may write to stderr
 TAGS = {"reveal", "solution", "tinyjax-only", "volatile", "raises-exception", *LOUD}
 NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan|inf")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+COMMAND = re.compile(r"tinyjax check\s+([^\s`]+)`")  # wherever a chapter names an exercise
+ITEM = re.compile(r"^- `(\*+)` `tinyjax check (\S+)`: \S", re.MULTILINE)  # in the list of them
 
 each_chapter = pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.stem)
 
@@ -249,8 +251,24 @@ def test_links_lead_somewhere(text):
         for link in LINK.findall(cell.source):
             if not re.match(r"https://[\w.-]+\.\w+(/|$)", link):
                 assert (CHAPTERS / link).exists(), link
-        for name in re.findall(r"`tinyjax check ([\w/]+)`", cell.source):
-            assert find(name.split("/")[-1]).name, name
+
+
+@each_chapter
+def test_the_exercises_of_the_topic_are_listed(text):
+    """Each with its stars, easy ones first, and with how to begin; other names are known, too."""
+    written = [cell.source for cell in read_text(text).cells if cell.cell_type == "markdown"]
+    (part,) = [source for source in written if "## Build it yourself" in source]
+    items = ITEM.findall(part)
+    stars = {f"{one.topic}/{one.name}": "*" * one.about["difficulty"] for one in exercises()}
+    topic = {name for name in stars if name.startswith(f"{text.stem}/")}
+    assert sorted(name for _, name in items) == sorted(topic)
+    assert [given for given, _ in items] == sorted(stars[name] for _, name in items)
+    assert all(given == stars[name] for given, name in items)
+    named = [name for source in written for name in COMMAND.findall(source)]
+    assert set(named) <= set(stars)
+    first = items[0][1].split("/")[1]
+    for words in (f"`tinyjax watch {first}`", "`%load_ext tinyjax.learn`", f"`%%exercise {first}`"):
+        assert part.count(words) == 1, words
 
 
 @each_chapter

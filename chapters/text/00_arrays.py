@@ -405,11 +405,26 @@ print(f"the call returned after {1000 * handed_over:.2f} ms, the values came aft
 #
 # ## Build it yourself
 #
-# 1. Write `swap_ends(x)`: it returns an array like `x` with its first and last element exchanged, and
-#    leaves `x` as it is. Use `.at` twice.
-# 2. Write `histogram(values, edges)` with `jnp.searchsorted` and `.at[...].add(1)`. Compare it with
+# The exercises are files in `exercises/00_arrays`, each with its task at the top; the stars say how
+# hard they are. To begin, run `tinyjax watch set_first` in a terminal: it checks the file at each
+# save. Or stay here: run `%load_ext tinyjax.learn` once, and start the cell of your answer with
+# `%%exercise set_first`. ([How exercises work](../docs/exercises.md).)
+#
+# - `*` `tinyjax check 00_arrays/set_first`: write into every row of a matrix, although nothing
+#   changes an array.
+# - `*` `tinyjax check 00_arrays/out_of_bounds`: look positions up in a table, and see which of them
+#   it does not have.
+# - `*` `tinyjax check 00_arrays/strict_add`: decide yourself which type a sum has.
+# - `**` `tinyjax check 00_arrays/stopwatch`: measure a call from its start to its values: no more
+#   and no less.
+#
+# And to try, beyond the exercises:
+#
+# 1. Write `histogram(values, edges)` with `jnp.searchsorted` and `.at[...].add(1)`. Compare it with
 #    `np.histogram`. What happens to values beyond the last edge, and to those below the first?
-# 3. Make `lax.add` add the integer 1 to `x`. (`lax.convert_element_type` is one way.)
+# 2. With 32 bits, 16,777,216 is the first whole number to which you cannot add 1. Which one is it
+#    in `float16`, and which in `bfloat16`? Guess from the number of binary digits (11 and 8), then
+#    let JAX count.
 
 # %%
 # Your space.

@@ -369,12 +369,27 @@ print(safe_root(4.0), jax.grad(safe_root)(4.0))
 #
 # ## Build it yourself
 #
-# 1. Open `exercises/01_grad/third_derivative.py`, write a function that takes `f` and returns its
-#    third derivative, and let `tinyjax check 01_grad/third_derivative` tell you whether it is right.
-# 2. `log(1 + exp(x))` has the slope 1 for large `x`. What does `grad` say at 100? Find out why (in
+# The exercises are files in `exercises/01_grad`, each with its task at the top; the stars say how
+# hard they are. To begin, run `tinyjax watch third_derivative` in a terminal: it checks the file at
+# each save. Or stay here: run `%load_ext tinyjax.learn` once, and start the cell of your answer
+# with `%%exercise third_derivative`. ([How exercises work](../docs/exercises.md).)
+#
+# - `*` `tinyjax check 01_grad/third_derivative`: differentiate a derivative, and that once more.
+# - `*` `tinyjax check 01_grad/argnums`: differentiate a loss whose first arguments are data, not
+#   parameters.
+# - `*` `tinyjax check 01_grad/value_and_grad`: draw a tangent for which an expensive function is
+#   called only once.
+# - `**` `tinyjax check 01_grad/has_aux`: return a gradient together with what was found on the way
+#   to the loss.
+# - `**` `tinyjax check 01_grad/safe_where`: keep `nan` out of a gradient where all the values are
+#   fine.
+#
+# And to try, beyond the exercises:
+#
+# 1. `log(1 + exp(x))` has the slope 1 for large `x`. What does `grad` say at 100? Find out why (in
 #    tinyjax, ask `explain_nan`). Then try `jax.nn.softplus(x)` and `jnp.logaddexp(0.0, x)`.
-# 3. Find the lowest point of `x**4 - x**2 + x` with `newton_step` and `jax.grad`, from -1.0. Where do
-#    the steps go from 0.0?
+# 2. Find the lowest point of `x**4 - x**2 + x` with `newton_step` and `jax.grad`, from -1.0. Where
+#    do the steps go from 0.0?
 
 # %%
 # Your space.

@@ -275,7 +275,7 @@ draw_path(hubble_path, distance, speed, (-0.1, 0.8), (-0.4, 0.4))
 # the loss hardly changes along that direction.
 #
 # Across the valley the ground is steep, along it nearly flat, and one learning rate has to serve both:
-# the path jumps from side to side, then creeps. (Question 4 below does something about it.)
+# the path jumps from side to side, then creeps. (The last thing to try below does something about it.)
 #
 # A line has a formula for its best slope and height, so here we can check the loop against it. (Most
 # models have no such formula. The loop works for them all the same.)
@@ -292,12 +292,24 @@ print(f"the formula: {best_slope:.1f} km/s per megaparsec, {best_height:.1f} km/
 #
 # ## Build it yourself
 #
-# 1. Open `exercises/02_first_loop/sgd_step.py`, write the step without looking here, and let
-#    `tinyjax check 02_first_loop/sgd_step` tell you whether it is right.
-# 2. Fit a parabola: give `theta` three numbers and change `model`. What else must change? (Try it
+# The exercises are files in `exercises/02_first_loop`, each with its task at the top; the stars say
+# how hard they are. To begin, run `tinyjax watch sgd_step` in a terminal: it checks the file at
+# each save. Or stay here: run `%load_ext tinyjax.learn` once, and start the cell of your answer
+# with `%%exercise sgd_step`. ([How exercises work](../docs/exercises.md).)
+#
+# - `*` `tinyjax check 02_first_loop/sgd_step`: write the step of this chapter again, without
+#   looking.
+# - `*` `tinyjax check 02_first_loop/lr_sweep`: try several learning rates and choose the best,
+#   though some may end at `nan`.
+# - `**` `tinyjax check 02_first_loop/closed_form_check`: compute the best line by its formula, with
+#   32 bits and so that it can be differentiated.
+#
+# And to try, beyond the exercises:
+#
+# 1. Fit a parabola: give `theta` three numbers and change `model`. What else must change? (Try it
 #    before you read on: nothing else. `grad` differentiates whatever you write.)
-# 3. Drop the height: force Hubble's line through zero. Is the slope larger or smaller?
-# 4. Subtract the mean from the distances before you fit. What do the rings look like now, and how
+# 2. Drop the height: force Hubble's line through zero. Is the slope larger or smaller?
+# 3. Subtract the mean from the distances before you fit. What do the rings look like now, and how
 #    many steps do you need?
 
 # %%

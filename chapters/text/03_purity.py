@@ -568,14 +568,24 @@ jax.jit(noisy, check=True)(0.0)
 #
 # ## Build it yourself
 #
-# 1. Rewrite `noisy` with the generator from above: `noisy(state, x)` returns the next state and `x`
-#    plus a number. Compile it, and call it three times.
-# 2. A training loop keeps its losses: `losses.append(loss(theta, x, y))` stands in the function
-#    `update` of chapter 02, and `update` is compiled. What is in `losses` after 100 steps? Rewrite it so
-#    that the loss is returned.
-# 3. Write a function that is impure in two ways, and guess how many lines it prints and what its
+# The exercises are files in `exercises/03_purity`, each with its task at the top; the stars say how
+# hard they are. To begin, run `tinyjax watch purify_counter` in a terminal: it checks the file at
+# each save. Or stay here: run `%load_ext tinyjax.learn` once, and start the cell of your answer
+# with `%%exercise purify_counter`. ([How exercises work](../docs/exercises.md).)
+#
+# - `*` `tinyjax check 03_purity/purify_counter`: count the calls of a function without a global
+#   variable.
+# - `*` `tinyjax check 03_purity/purify_rng`: draw a random point with the generator of this
+#   chapter, and hand its state on.
+# - `*` `tinyjax check 03_purity/no_mutation`: rewrite a function that writes into its arguments.
+# - `**` `tinyjax check 03_purity/leaked_tracer`: get a number out of a loss that is differentiated,
+#   and leave no tracer behind.
+#
+# And to try, beyond the exercises:
+#
+# 1. Write a function that is impure in two ways, and guess how many lines it prints and what its
 #    counter says under `jax.jit(jax.vmap(f))`. Then try it.
-# 4. Is `def f(x): parts = []; parts.append(x); return sum(parts)` pure? It changes a list. Ask
+# 2. Is `def f(x): parts = []; parts.append(x); return sum(parts)` pure? It changes a list. Ask
 #    `check_pure`, and say why.
 
 # %%

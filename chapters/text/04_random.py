@@ -67,7 +67,7 @@ key
 # %% [markdown]
 # A key is an array of a type of its own, `key<fry>`. What it holds are two **words**, numbers of 32
 # bits: a zero and the seed, which is zero, too. ("fry" is short for Threefry, the generator. You will
-# write it below.)
+# meet it below.)
 #
 # **Predict.** Draw from one key twice, with the same shape. Are the numbers the same?
 
@@ -409,7 +409,8 @@ draw_batch(dropped)
 #
 # The function is called **Threefry**. It has a block of two words of 32 bits, and does three things
 # with them, twenty times: add, rotate, xor. (J. Salmon and others, *Parallel random numbers: as
-# easy as 1, 2, 3*, 2011.) Here is all of it.
+# easy as 1, 2, 3*, 2011.) Here is all of it. (To write it before you read it, stop here and take the
+# exercise `tinyjax check 04_random/threefry`.)
 
 # %%
 ROTATIONS = [(13, 15, 26, 6), (17, 29, 16, 24)]
@@ -577,14 +578,29 @@ new + 1
 #
 # ## Build it yourself
 #
-# 1. Write `my_split(key, n)` with `threefry` and `jax.random.wrap_key_data`: it returns an array of
-#    `n` keys. Compare with `jax.random.split`, with `jax.random.key_data` of both.
-# 2. Write `shuffled(key, x)`: draw a uniform number for each element, and sort the elements by it
+# The exercises are files in `exercises/04_random`, each with its task at the top; the stars say how
+# hard they are. To begin, run `tinyjax watch split_loop` in a terminal: it checks the file at each
+# save. Or stay here: run `%load_ext tinyjax.learn` once, and start the cell of your answer with
+# `%%exercise split_loop`. ([How exercises work](../docs/exercises.md).)
+#
+# - `*` `tinyjax check 04_random/split_loop`: give each step of a loop its key, when nobody knows
+#   how many steps there will be.
+# - `**` `tinyjax check 04_random/wide_not_deep`: turn a chain of keys into a tree with one level.
+# - `**` `tinyjax check 04_random/dropout`: drop whole channels of images, with one key for each
+#   image.
+# - `***` `tinyjax check 04_random/threefry`: write the hash from its description; the package then
+#   draws all its numbers with yours.
+# - `***` `tinyjax check 04_random/split`: write the rules of the primitive that splits keys; the
+#   package then runs on them.
+#
+# And to try, beyond the exercises:
+#
+# 1. Write `shuffled(key, x)`: draw a uniform number for each element, and sort the elements by it
 #    (`jnp.argsort`). Do all 6 orders of three elements come up equally often? Use `vmap` and 6,000
 #    keys.
-# 3. Stop a training loop at step 500 and start it again there. With `fold_in(key, step)` the noise
+# 2. Stop a training loop at step 500 and start it again there. With `fold_in(key, step)` the noise
 #    of steps 500 to 999 is as if it had never stopped. What would you have to save with the chain?
-# 4. `dropout` in a loop over steps, with the key made inside: `jax.random.key(0)` in the body of
+# 3. `dropout` in a loop over steps, with the key made inside: `jax.random.key(0)` in the body of
 #    the step. What goes wrong? Why can the flag not find it?
 
 # %%

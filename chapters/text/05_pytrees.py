@@ -473,6 +473,8 @@ jax.tree_util.register_pytree_node(Bounds, take_apart, put_together_unchecked)
 print(jax.grad(lambda i: 3 * i.low + i.high)(Bounds(20.0, 30.0)))
 
 # %% [markdown]
+# (Exercise: `tinyjax check 05_pytrees/register_node`.)
+#
 # ## Pitfalls
 #
 # **A number that is an integer.** `grad` wants floats in all the leaves of its first argument. A
@@ -546,17 +548,29 @@ print({name: f"{value:.3f}" for name, value in newton.items()})
 # %% [markdown]
 # ## Build it yourself
 #
-# 1. Write `flatten(tree)` for dicts, lists, tuples and `None`: a function that calls itself and returns
-#    the list of leaves. Compare with `jax.tree.leaves` on the trees above.
-# 2. Give gradient descent a **momentum**: a second tree `velocity`, which starts as
-#    `jax.tree.map(jnp.zeros_like, params)`. A step is `velocity = 0.9 * velocity + gradient`, then
-#    `params = params - lr * velocity`. Two calls of `jax.tree.map`. How many steps does the network
-#    need with `lr=0.05` for a loss of 0.002?
-# 3. Train with the rates from above: `jax.tree.map` takes three trees as well. Check that the first
+# The exercises are files in `exercises/05_pytrees`, each with its task at the top; the stars say
+# how hard they are. To begin, run `tinyjax watch dict_params` in a terminal: it checks the file at
+# each save. Or stay here: run `%load_ext tinyjax.learn` once, and start the cell of your answer
+# with `%%exercise dict_params`. ([How exercises work](../docs/exercises.md).)
+#
+# - `*` `tinyjax check 05_pytrees/dict_params`: write a loss whose parameters are in a dict, and
+#   some of them in a dict in it.
+# - `*` `tinyjax check 05_pytrees/tree_sgd`: write gradient descent with **momentum**, a memory of
+#   earlier gradients, for any tree.
+# - `**` `tinyjax check 05_pytrees/register_node`: make a container of a class that checks what it
+#   is given and has a setting.
+# - `**` `tinyjax check 05_pytrees/flatten`: take containers apart, one level at a time; all of
+#   `jax.tree` then runs on your function.
+# - `***` `tinyjax check 05_pytrees/unflatten`: put trees together from their leaves; `jax.tree.map`
+#   and `grad` then run on your function.
+#
+# And to try, beyond the exercises:
+#
+# 1. Train the network with the `momentum_step` of your exercise, with `lr=0.05` and `momentum=0.9`.
+#    The first velocity is `jax.tree.map(jnp.zeros_like, params)`. How many steps does it need for a
+#    loss of 0.002?
+# 2. Train with the rates from above: `jax.tree.map` takes three trees as well. Check that the first
 #    layer stays as it was, and see how much worse the fit is.
-# 4. You have ten networks in a list. Make one network whose arrays have one more axis, of length 10, in
-#    front: `jax.tree.map(lambda *leaves: jnp.stack(leaves), *networks)`. (Chapter 06 runs them all at
-#    once.)
 
 # %%
 # Your space.

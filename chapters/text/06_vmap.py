@@ -255,7 +255,7 @@ plt.show()
 # %% [markdown]
 # The dots are as large as their gradients. One example pulls at the line harder than all the others
 # together. Finding such examples, and limiting what each may contribute, is done with this line:
-# `vmap(grad(loss), (None, 0, 0))`.
+# `vmap(grad(loss), (None, 0, 0))`. (Exercise: `tinyjax check 06_vmap/per_example_grad`.)
 #
 # ## How it works: batching rules
 #
@@ -289,7 +289,8 @@ print(inspect.getsource(type(lax.reduce_sum_p).batch))
 # - The result lacks some axes. Those before the batch axis move it to the left:
 #   `d - sum(a < d for a in axes)`.
 #
-# For `add` it is a question of stretching. This rule serves all elementwise operations.
+# For `add` it is a question of stretching. This rule serves all elementwise operations. (To write it
+# before you read it, stop here and take the exercise `tinyjax check 06_vmap/batch_add`.)
 
 # %% tags=["tinyjax-only"]
 print(inspect.getsource(type(lax.add_p).batch))
@@ -510,14 +511,30 @@ print(f"jit(vmap): {milliseconds(lambda: compiled(w, many)):8.2f} ms")
 #
 # ## Build it yourself
 #
-# 1. Write `matvec(m, v)` with nothing but `jnp.dot` of two vectors and `vmap`. Then a product of two
-#    matrices. (Two maps; which axis of the second matrix?)
-# 2. Make ten networks with chapter 05's `make_network` by mapping it over ten keys, and run all on one
-#    input. Which `in_axes` do you need for the parameters, a list of dicts?
-# 3. Clip the gradient of each example above to length 1, then take the mean. Repeat steps with that.
-#    Does the wrong point still spoil the line?
-# 4. Write `my_vmap(f)` for functions of one argument with a loop and `jnp.stack`, and for any pytree as
-#    the result (chapter 05). Where does it differ from `jax.vmap`? (Try `noisy_sum`, and
+# The exercises are files in `exercises/06_vmap`, each with its task at the top; the stars say how
+# hard they are. To begin, run `tinyjax watch matvec` in a terminal: it checks the file at each
+# save. Or stay here: run `%load_ext tinyjax.learn` once, and start the cell of your answer with
+# `%%exercise matvec`. ([How exercises work](../docs/exercises.md).)
+#
+# - `*` `tinyjax check 06_vmap/matvec`: let a function of two vectors meet every row of a matrix,
+#   and decide what is shared.
+# - `**` `tinyjax check 06_vmap/in_axes_dict`: give each leaf of a dict its own axis, on the way in
+#   and on the way out.
+# - `**` `tinyjax check 06_vmap/per_example_grad`: shorten the gradients of examples that pull too
+#   hard, then take the mean.
+# - `***` `tinyjax check 06_vmap/batch_add`: write the batching rule of `add`; the package's `vmap`
+#   then asks yours.
+# - `***` `tinyjax check 06_vmap/batch_dot`: write the batching rule of `dot_general`, which stands
+#   behind every product of arrays.
+#
+# And to try, beyond the exercises:
+#
+# 1. Write the product of two matrices with nothing but `jnp.dot` of two vectors and two maps. Which
+#    axis of the second matrix is mapped?
+# 2. Make ten networks with chapter 05's `make_network` by mapping it over ten keys, and run all on
+#    one input. Which `in_axes` do you need for the parameters, a list of dicts?
+# 3. Write `my_vmap(f)` for functions of one argument with a loop and `jnp.stack`, and for any
+#    pytree as the result (chapter 05). Where does it differ from `jax.vmap`? (Try `noisy_sum`, and
 #    `lambda x: x if x > 0 else -x`.)
 
 # %%

@@ -557,7 +557,8 @@ print(inspect.getsource(core.Primitive.bind))
 # Every operation of every program goes through this line. A **trace** is an object that says what
 # primitives mean at present; the current one is asked to `process` the operation. With no
 # transformation around, that is the trace that computes with NumPy. Inside of `make_jaxpr` and `jit` it
-# is the one that records.
+# is the one that records. (To write that before you read it, stop here and take the exercise
+# `tinyjax check 07_tracing/tracer`.)
 
 # %% tags=["tinyjax-only"]
 print(inspect.getsource(core.StageTrace.process))
@@ -615,16 +616,31 @@ print(story.only("forward", "linear", "backward"))
 #
 # ## Build it yourself
 #
-# 1. `my_make_jaxpr(bent)` fails. Give `Variable` the methods `__gt__` and `__neg__`, which record, and
-#    `__bool__`, which raises an error. What should its message say?
+# The exercises are files in `exercises/07_tracing`, each with its task at the top; the stars say
+# how hard they are. To begin, run `tinyjax watch count_traces` in a terminal: it checks the file at
+# each save. Or stay here: run `%load_ext tinyjax.learn` once, and start the cell of your answer
+# with `%%exercise count_traces`. ([How exercises work](../docs/exercises.md).)
+#
+# - `*` `tinyjax check 07_tracing/count_traces`: find out how often a function under `jit` is
+#   traced.
+# - `**` `tinyjax check 07_tracing/write_to_match`: read two programs, and write functions that
+#   become them, equation by equation.
+# - `**` `tinyjax check 07_tracing/count_runs`: count operations, those in loops and in functions
+#   under `jit` as well.
+# - `**` `tinyjax check 07_tracing/eval_jaxpr`: write an interpreter that forgets what nobody will
+#   read; the package then uses yours.
+# - `***` `tinyjax check 07_tracing/tracer`: write `record` for arrays; `make_jaxpr`, `jit` and
+#   `grad` then record with yours.
+#
+# And to try, beyond the exercises:
+#
+# 1. `my_make_jaxpr(bent)` fails. Give `Variable` the methods `__gt__` and `__neg__`, which record,
+#    and `__bool__`, which raises an error. What should its message say?
 # 2. Give `Variable` a type: a shape beside the name. What is the shape of `a + b`, and when should
 #    `record` refuse?
-# 3. Write `replace_sin(f)`: an interpreter which does what `run` does, except that for an equation `sin`
-#    it computes `x - x**3 / 6`. Check that `jax.grad(replace_sin(f))` differentiates the replacement.
-# 4. `tally` misses what is inside of `jit[...]` equations. Let it look into
-#    `eqn.params["jaxpr"]`, and try it on `normalise`.
-# 5. Write a function whose jaxpr is `{ lambda ; a:f32[3]. let b:f32[3] = exp a; c:f32[] =
-#    reduce_sum[axes=(0,) out_sharding=None] b; d:f32[] = log c in (d,) }`.
+# 3. Write `replace_sin(f)`: an interpreter which does what `run` does, except that for an equation
+#    `sin` it computes `x - x**3 / 6`. Check that `jax.grad(replace_sin(f))` differentiates the
+#    replacement.
 
 # %%
 # Your space.

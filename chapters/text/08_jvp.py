@@ -340,7 +340,8 @@ second = jax_derivative(jax_derivative(show_me))(2.0)
 # The last line is what JAX's tracer looks like in a second derivative: a dual number in a dual number.
 # The inner one belongs to the outer derivative.
 #
-# In tinyjax the tag is the trace itself. These are the lines.
+# In tinyjax the tag is the trace itself. These are the lines. (To write them before you read them, stop
+# here and take the exercise `tinyjax check 08_jvp/tags`.)
 
 # %% tags=["tinyjax-only"]
 from tinyjax.transforms import ad
@@ -578,15 +579,31 @@ print(product.shape, f"{float(product[0]):.1f}")
 # %% [markdown]
 # ## Build it yourself
 #
+# The exercises are files in `exercises/08_jvp`, each with its task at the top; the stars say how
+# hard they are. To begin, run `tinyjax watch newton_step` in a terminal: it checks the file at each
+# save. Or stay here: run `%load_ext tinyjax.learn` once, and start the cell of your answer with
+# `%%exercise newton_step`. ([How exercises work](../docs/exercises.md).)
+#
+# - `*` `tinyjax check 08_jvp/newton_step`: get value and derivative out of one run, for a step of
+#   Newton's method.
+# - `*` `tinyjax check 08_jvp/sin_jvp`: write the rule of the sine, and put it on its card.
+# - `**` `tinyjax check 08_jvp/mul_jvp`: write the rule of the product, where one operand may stand
+#   still.
+# - `**` `tinyjax check 08_jvp/jacfwd`: return a value and its Jacobian from one run, for arrays of
+#   any shape.
+# - `***` `tinyjax check 08_jvp/tags`: write the trace of forward mode, which keeps tangents apart;
+#   `jax.jvp` then runs on it.
+#
+# And to try, beyond the exercises:
+#
 # 1. Give `Tagged` a subtraction and a function `exp`, and compare second derivatives of
 #    `x * exp(x)` with JAX's.
-# 2. What does `jax.jvp(lambda d: d["w"] * d["b"], ({"w": 2.0, "b": 3.0},), ...)` need for its tangents?
-#    Find the derivative with respect to `b` in one push.
-# 3. `jvp(f, (2.0,), (1,))` raises an error. Read it. Why must a tangent be a floating-point number?
-# 4. Newton's method: solve `f(x) = 0` by `x - f(x) / f'(x)`. Take value and derivative from one `jvp`.
-# 5. Write `hvp` in the other order: `jax.grad` of the function `lambda x: jax.jvp(f, (x,), (v,))[1]`. Then
-#    with `grad` alone: how much of the gradient goes in the direction `v` is `jnp.vdot(jax.grad(f)(x), v)`,
-#    one number. Are the results the same? Compare the lengths of the three jaxprs.
+# 2. What does `jax.jvp(lambda d: d["w"] * d["b"], ({"w": 2.0, "b": 3.0},), ...)` need for its
+#    tangents? Find the derivative with respect to `b` in one push.
+# 3. Write `hvp` in the other order: `jax.grad` of the function
+#    `lambda x: jax.jvp(f, (x,), (v,))[1]`. Then with `grad` alone: how much of the gradient goes in
+#    the direction `v` is `jnp.vdot(jax.grad(f)(x), v)`, one number. Are the results the same?
+#    Compare the lengths of the three jaxprs.
 
 # %%
 # Your space.

@@ -324,7 +324,8 @@ for text, function in [
 #
 # The function that goes backwards is called `transpose`. Here it is in pieces, read from the file that
 # is running. `jaxpr` is a linear program, `cts` holds the cotangents of its results, and `args` its
-# inputs. Residuals have values there. Tangents have none: they are `Undef`.
+# inputs. Residuals have values there. Tangents have none: they are `Undef`. (To write it before you
+# read it, stop here and take the exercise `tinyjax check 09_vjp/backward_pass`.)
 
 # %% tags=["tinyjax-only"]
 from tinyjax.transforms import ad
@@ -654,21 +655,29 @@ jax.jvp(clip_gradient, (2.0,), (1.0,))
 #
 # ## Build it yourself
 #
-# 1. Give `Node` a subtraction and a function `exp`. Compare the gradient of `exp(x * y) - x` with
-#    JAX's.
-# 2. Write the backward pass for linear jaxprs: take `jax.make_jaxpr(push)(1.0, 1.0)` from above, a
-#    dictionary with the cotangent 1.0 for the result, and go through the equations in reverse. `mul`,
-#    `add` and `add_any` are all the rules that you need. (One operand of a `mul` is a literal or a
-#    const: `jaxpr.jaxpr.constvars` and `jaxpr.consts`.)
-# 3. What are the transposes of `x[::-1]`, of `jnp.cumsum(x)` and of `x[2:5]`? Guess, then ask
+# The exercises are files in `exercises/09_vjp`, each with its task at the top; the stars say how
+# hard they are. To begin, run `tinyjax watch jacobian_row` in a terminal: it checks the file at
+# each save. Or stay here: run `%load_ext tinyjax.learn` once, and start the cell of your answer
+# with `%%exercise jacobian_row`. ([How exercises work](../docs/exercises.md).)
+#
+# - `*` `tinyjax check 09_vjp/jacobian_row`: get one row of a Jacobian with one pull.
+# - `**` `tinyjax check 09_vjp/unbroadcast`: bring a cotangent back to the shape of an operand that
+#   was stretched.
+# - `**` `tinyjax check 09_vjp/custom_vjp`: give a search, through which `grad` cannot go, the
+#   derivatives that you know.
+# - `***` `tinyjax check 09_vjp/transpose_dot`: write the transpose rule of matrix products; every
+#   `grad` then uses yours.
+# - `***` `tinyjax check 09_vjp/backward_pass`: write the run backwards; each `grad` and `vjp` then
+#   goes through your code.
+#
+# And to try, beyond the exercises:
+#
+# 1. What are the transposes of `x[::-1]`, of `jnp.cumsum(x)` and of `x[2:5]`? Guess, then ask
 #    `jax.linear_transpose`.
-# 4. `jnp.round` has the slope 0 everywhere. Write a `custom_jvp` that rounds, and passes tangents
+# 2. `jnp.round` has the slope 0 everywhere. Write a `custom_jvp` that rounds, and passes tangents
 #    through as if it did not. (This is called a straight-through estimator.)
-# 5. Write `reverse_gradient(x)`: it returns `x`, and changes the sign of the cotangent. What does
+# 3. Write `reverse_gradient(x)`: it returns `x`, and changes the sign of the cotangent. What does
 #    gradient descent do with `reverse_gradient(w)` in the place of `w`?
-# 6. `jax.grad(lambda v: jnp.sqrt(jnp.sum(v**2)))(jnp.zeros(2))` is NaN. Print its jaxpr: which `mul` gets
-#    an `inf` and a 0? Mend the function with the double `where` of chapter 01, print again, and see
-#    what has changed there.
 
 # %%
 # Your space.

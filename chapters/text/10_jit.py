@@ -338,7 +338,7 @@ for which in [True, False]:
 
 # %% [markdown]
 # (Calls return before the work is done, hence `block_until_ready`: chapter 00.) Under `vmap` you do not gain
-# this: there both sides are computed for all, as chapter 06 showed.
+# this: there both sides are computed for all, as chapter 06 showed. (Exercise: `tinyjax check 10_jit/cond`.)
 #
 # ## Loops
 #
@@ -406,7 +406,7 @@ print(balances.round(2))
 # %% [markdown]
 # A `scan` can be differentiated: chapter 12 takes the gradient of a whole training. `grad` refuses a
 # `while_loop`, because nobody knows how many passes' values must be kept for the way back. (`jvp` takes
-# it.) A `fori_loop` with a fixed number of passes is a `scan`.
+# it.) A `fori_loop` with a fixed number of passes is a `scan`. (Exercise: `tinyjax check 10_jit/scan`.)
 #
 # ## A gap to fill
 #
@@ -540,6 +540,7 @@ print(f"tinyjax's kernel:       {milliseconds(jax.jit(swish), x):5.2f} ms")
 # The rest of tinyjax's compiler is about what your function left out: several shapes, sums, indices, all
 # cores, and which equations may share a loop. The table of texts is there, too, in
 # [words.py](../tinyjax/compiler/words.py). Its entries are functions, because some texts depend on types.
+# (Exercise: `tinyjax check 10_jit/kernel_rule`. Take it before you look there.)
 #
 # And here is where a jitted function looks for a program. Compare it with `my_jit`.
 
@@ -643,15 +644,29 @@ print("close:", jnp.allclose(one, other, atol=1e-6))
 # %% [markdown]
 # ## Build it yourself
 #
-# 1. Give `my_jit` static arguments: `my_jit(f, static=(1,))` puts these arguments into the key by their
-#    value, and calls `make_jaxpr` of a function of the others. Try it on
-#    `lambda x, n: x**n`.
-# 2. Teach `kernel_text` the primitives `sub`, `tanh` and `max` and write a function that uses them. Which
-#    line must change for a function of two arrays?
-# 3. Sort this out: `jax.jit(lambda x: x[x > 0].sum())` fails. Why? Write it with `jnp.where`, so that it
-#    works and has the same result.
-# 4. Newton's method for a square root: `r = (r + a / r) / 2`, until `r * r` is close to `a`. Write it
-#    with `lax.while_loop`. Then take `jax.grad` of it and read the error. Which loop is differentiable?
+# The exercises are files in `exercises/10_jit`, each with its task at the top; the stars say how
+# hard they are. To begin, run `tinyjax watch static_arg` in a terminal: it checks the file at each
+# save. Or stay here: run `%load_ext tinyjax.learn` once, and start the cell of your answer with
+# `%%exercise static_arg`. ([How exercises work](../docs/exercises.md).)
+#
+# - `*` `tinyjax check 10_jit/static_arg`: compile functions one of whose arguments is a size.
+# - `*` `tinyjax check 10_jit/no_retrace`: mend a loop in which the same function is traced again
+#   and again.
+# - `**` `tinyjax check 10_jit/cond`: improve a guess under `jit`, but only where it is needed.
+# - `**` `tinyjax check 10_jit/scan`: simulate a reservoir day by day, and keep something of each
+#   day.
+# - `***` `tinyjax check 10_jit/kernel_rule`: write the text of three primitives; the package's
+#   kernels then say it.
+#
+# And to try, beyond the exercises:
+#
+# 1. Give `my_jit` static arguments: `my_jit(f, static=(1,))` puts these arguments into the key by
+#    their value, and calls `make_jaxpr` of a function of the others. Try it on `lambda x, n: x**n`.
+# 2. Sort this out: `jax.jit(lambda x: x[x > 0].sum())` fails. Why? Write it with `jnp.where`, so
+#    that it works and has the same result.
+# 3. Newton's method for a square root: `r = (r + a / r) / 2`, until `r * r` is close to `a`. Write
+#    it with `lax.while_loop`. Then take `jax.grad` of it and read the error. Which loop is
+#    differentiable?
 
 # %%
 # Your space.

@@ -562,15 +562,28 @@ print(jax.jit(lambda x: x / x.sum())(spread).round(3))
 #
 # ## Build it yourself
 #
-# 1. Give `my_pmap` a `pmax` and an `all_gather`. Both can be made of the same `exchange`, which returns the
-#    whole table: write that first.
-# 2. Leave out the second `everyone.wait()` in `my_pmap` and let the function call `psum` a hundred times. What
-#    goes wrong, and why not always?
-# 3. Replace `pmean` by `psum` in `update`. What learning rate gives the old result?
-# 4. Give the devices parts of different sizes: pad the rows to one length, and pass the number of real points.
-#    Which two sums need `psum` so that the gradient is again the one of all points?
-# 5. Pass a number around the ring with `ppermute` in a `lax.fori_loop`, seven times, and add up what comes by. Which
-#    collective did you build?
+# The exercises are files in `exercises/11_pmap`, each with its task at the top; the stars say how
+# hard they are. To begin, run `tinyjax watch shard_batch` in a terminal: it checks the file at each
+# save. Or stay here: run `%load_ext tinyjax.learn` once, and start the cell of your answer with
+# `%%exercise shard_batch`. ([How exercises work](../docs/exercises.md).)
+#
+# - `*` `tinyjax check 11_pmap/shard_batch`: cut a batch up for the devices, and put it together
+#   again.
+# - `**` `tinyjax check 11_pmap/pmean`: take one step of training on all devices, as if there were
+#   only one.
+# - `***` `tinyjax check 11_pmap/ragged`: share out a batch that does not divide, and still get the
+#   right gradient.
+# - `***` `tinyjax check 11_pmap/psum`: write what `psum` does under `vmap` and on the way back; the
+#   package then uses yours.
+#
+# And to try, beyond the exercises:
+#
+# 1. Give `my_pmap` a `pmax` and an `all_gather`. Both can be made of the same `exchange`, which
+#    returns the whole table: write that first.
+# 2. Leave out the second `everyone.wait()` in `my_pmap` and let the function call `psum` a hundred
+#    times. What goes wrong, and why not always?
+# 3. Pass a number around the ring with `ppermute` in a `lax.fori_loop`, seven times, and add up
+#    what comes by. Which collective did you build?
 
 # %%
 # Your space.

@@ -477,7 +477,7 @@ plt.show()
 
 # %% [markdown]
 # Where there are data they agree; where there are none, they do not. A single curve would not have told
-# you.
+# you. (Exercise: `tinyjax check 12_compose/ensembles`.)
 #
 # ## The derivative of a training
 #
@@ -544,15 +544,26 @@ plt.show()
 #
 # ## Build it yourself
 #
-# 1. Repair `jit(grad(vmap(grad(f))))` in both ways, and compare the results.
-# 2. The Hessian times a vector, for each of 100 points, compiled: combine `hvp(h, p, v)` of chapter 08
-#    with `vmap` and `jit`. Which arguments are mapped if all points get the same `v`?
-# 3. Clip the gradient of each example to length 1 before the mean, and fit `x` and `y_typed` with it.
-#    Which line is closer to that of the clean `y`: this one, or the one without clipping?
-# 4. Give the ensemble a second axis: twenty keys times five learning rates, so that the errors have the
-#    shape `(20, 5, 500)`. Let `train` take the rate as an argument.
-# 5. Find a good learning rate by gradient descent on `error_after_training`. What is the learning rate
-#    of *that*?
+# The exercises are files in `exercises/12_compose`, each with its task at the top; the stars say
+# how hard they are. To begin, run `tinyjax watch jit_grad_vmap` in a terminal: it checks the file
+# at each save. Or stay here: run `%load_ext tinyjax.learn` once, and start the cell of your answer
+# with `%%exercise jit_grad_vmap`. ([How exercises work](../docs/exercises.md).)
+#
+# - `**` `tinyjax check 12_compose/jit_grad_vmap`: repair a composition of the posts, for second
+#   derivatives and for a gradient.
+# - `**` `tinyjax check 12_compose/hvp`: multiply a Hessian with many directions, without ever
+#   having it.
+# - `**` `tinyjax check 12_compose/ensembles`: make an ensemble of a list of models, and ask it on
+#   one device and on four.
+#
+# And to try, beyond the exercises:
+#
+# 1. Clip the gradient of each example to length 1 before the mean, and fit `x` and `y_typed` with
+#    it. Which line is closer to that of the clean `y`: this one, or the one without clipping?
+# 2. Give the ensemble a second axis: twenty keys times five learning rates, so that the errors have
+#    the shape `(20, 5, 500)`. Let `train` take the rate as an argument.
+# 3. Find a good learning rate by gradient descent on `error_after_training`. What is the learning
+#    rate of *that*?
 
 # %%
 # Your space.

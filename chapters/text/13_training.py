@@ -674,7 +674,8 @@ draw_regions(learned, train_rows[:40])
 # %% [markdown]
 # ## What helps
 #
-# - **Stop early**: keep the parameters of the epoch at which the test loss was lowest.
+# - **Stop early**: keep the parameters of the epoch at which the test loss was lowest. (Exercise:
+#   `tinyjax check 13_training/early_stopping`.)
 # - **Weight decay**: add the sum of the squares of the weights to the loss, times a small number.
 #   Large weights make sharp bends, and now they cost something.
 # - **More penguins.**
@@ -820,21 +821,30 @@ print(f"loss {value}, accuracy {accuracy:.1%}, Adelie penguins {np.mean(y_test =
 #
 # ## Build it yourself
 #
-# 1. Train the network with `momentum`. Its first state is `jax.tree.map(jnp.zeros_like, initial)`.
-#    How many epochs does it need to get a training loss below 0.1, and how many do `sgd` and `adam`
-#    need?
-# 2. Train the network on eight devices. Write a step that takes `params`, `state`, `x` and `y`,
+# The exercises are files in `exercises/13_training`, each with its task at the top; the stars say
+# how hard they are. To begin, run `tinyjax watch early_stopping` in a terminal: it checks the file
+# at each save. Or stay here: run `%load_ext tinyjax.learn` once, and start the cell of your answer
+# with `%%exercise early_stopping`. ([How exercises work](../docs/exercises.md).)
+#
+# - `**` `tinyjax check 13_training/early_stopping`: end a training when the validation loss no
+#   longer falls, and keep the best.
+# - `***` `tinyjax check 13_training/train_mlp`: write a network, and its training as one program.
+# - `****` `tinyjax check 13_training/add_primitive`: give tinyjax a primitive with all its rules;
+#   every transformation then knows it.
+#
+# And to try, beyond the exercises:
+#
+# 1. Train the network on eight devices. Write a step that takes `params`, `state`, `x` and `y`,
 #    with `lax.pmean(gradient, "devices")` before the optimizer (it takes whole trees); `pmap` it
 #    with `in_axes=(None, None, 0, 0)` and `out_axes=None`; give it `x_train.reshape(8, 22, 2)` and
 #    `y_train.reshape(8, 22)`. Compare with a step on all 176 on one device.
-# 3. Train ten networks at once from ten keys. With `make = lambda key: init(key, [2, 16, 16, 3])`,
+# 2. Train ten networks at once from ten keys. With `make = lambda key: init(key, [2, 16, 16, 3])`,
 #    `ten = jax.vmap(make)(keys)` adds an axis to each leaf, and so does
 #    `jax.vmap(adam_state)(ten)`. Then `vmap` the epoch with `in_axes=(0, 0, 0, None, None)`. It
 #    wants ten keys for each epoch. How much do the test accuracies differ?
-# 4. **Dropout**: give `network` a key, and multiply the output of each hidden layer by
+# 3. **Dropout**: give `network` a key, and multiply the output of each hidden layer by
 #    `jax.random.bernoulli(key, 0.8, x.shape) / 0.8` in training, with another key for each layer
 #    and step. Does it help with 40 penguins?
-# 5. Put `jax.nn.relu` in place of `jnp.tanh`. What do the boundaries look like now?
 
 # %%
 # Your space.
