@@ -156,8 +156,9 @@ class Tracer(Value):
         return f"It is a {type(self).__name__}."
 
     def tolist(self):
-        """The elements as Python numbers: not known while tracing."""
-        return self._concrete(messages.concrete_scalar, "tolist").tolist()
+        """The elements as Python numbers: not known while tracing, and without a derivative."""
+        self._concrete(messages.concrete_scalar, "tolist")
+        raise messages.concrete_scalar(self, "tolist")
 
     def __hash__(self):
         raise messages.unhashable(self)

@@ -13,10 +13,10 @@ folder, is the single source of both: percent-format Python with these cells.
     # %% right: forward mode        another right way; it must pass
     # %% wrong: uphill              a wrong way; its first comment is the misconception behind it
 
-The settings are `seconds`, the time limit, and `devices`, how many pmap finds. An exercise of kind
-B builds a piece of tinyjax itself: its checks define `install(student)`, which puts the student's
-piece in the place of the package's own. The checks then use the package, and what is right is what
-the package does without it.
+The settings are `seconds`, the time limit, `devices`, how many pmap finds, and `tinyjax_only`,
+where a check uses what JAX does not have. An exercise of kind B builds a piece of tinyjax itself:
+its checks define `install(student)`, which puts the student's piece in the place of the package's
+own. The checks then use the package, and what is right is what the package does without it.
 """
 
 import difflib
@@ -198,6 +198,11 @@ class Exercise:
     def devices(self) -> int | None:
         """How many devices pmap finds, where the card says so."""
         return self._checks[1].get("devices")
+
+    @property
+    def tinyjax_only(self) -> bool:
+        """Whether a check uses what JAX does not have."""
+        return self._checks[1].get("tinyjax_only", False)
 
     @property
     def kind(self) -> str:

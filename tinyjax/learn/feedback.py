@@ -28,8 +28,10 @@ def evidence(verdict: Verdict, only: CheckResult | None = None) -> str:
     if verdict.checks:
         head += f" ({done} of {len(verdict.checks)} checks)"
     lines = [head]
+    told: set[str | None] = set()
     for result in verdict.checks if only is None else [only]:
-        lines += render_check(result)
+        lines += render_check(result, again=result.misconception in told)
+        told.add(result.misconception)
     if verdict.detail:
         lines += ["", *indent(verdict.detail, 2)]
     if verdict.printed.strip() and not verdict.passed:
@@ -37,8 +39,11 @@ def evidence(verdict: Verdict, only: CheckResult | None = None) -> str:
     return "\n".join(lines)
 
 
-def render_check(result: CheckResult) -> list[str]:
-    """One check: a line when it holds, the evidence when it does not."""
+def render_check(result: CheckResult, again: bool = False) -> list[str]:
+    """One check: a line when it holds, the evidence when it does not.
+
+    `again` says that the misconception has been told already.
+    """
     mark = {"ok": "ok  ", "fail": "FAIL"}.get(result.status, "-   ")
     lines = [f"  {mark}  {result.name}"]
     if result.status == "not reached":
@@ -49,7 +54,7 @@ def render_check(result: CheckResult) -> list[str]:
         ("got", result.got),
         ("error", result.error),
         ("changed", changed(result)),
-        ("probably", result.misconception),
+        ("probably", result.misconception and ("as above" if again else result.misconception)),
     ]
     for title, text in rows:
         if text is not None:

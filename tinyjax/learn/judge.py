@@ -8,6 +8,7 @@ inputs of a check, the student's code does exactly what one wrong solution of th
 """
 
 import copy
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -100,13 +101,22 @@ def coincides(got: dict[str, Any], wrong: dict[str, Any]) -> bool:
     if got.get("mutated") != wrong.get("mutated") or ("error" in got) != ("error" in wrong):
         return False
     if "error" in got:
-        return got["error"] == wrong["error"] and first_sentence(got) == first_sentence(wrong)
+        return got["error"] == wrong["error"] and said_first(got) == said_first(wrong)
     return is_fingerprint(got) and same(decode(got["value"]), decode(wrong["value"]))
 
 
-def first_sentence(outcome: dict[str, Any]) -> str:
-    """What an error says before it quotes the student, whose names are not the wrong solution's."""
-    return outcome["message"].partition("\n")[0].partition(". ")[0]
+SENTENCE_END = re.compile(r"\n|(?<!e\.g)(?<!i\.e)\. ")
+ADDRESS = re.compile(r"\b0x[0-9a-fA-F]+|\bid=\d+")
+
+
+def said_first(outcome: dict[str, Any]) -> str:
+    """What an error says before it quotes the student, whose names are not the wrong solution's.
+
+    Addresses differ from run to run; where too deep a recursion is noticed depends on many things.
+    """
+    if outcome["error"] == "RecursionError":
+        return ""
+    return ADDRESS.sub("0x", SENTENCE_END.split(outcome["message"], maxsplit=1)[0])
 
 
 # --- The grader ----------------------------------------------------------------------------------
@@ -248,15 +258,17 @@ class Grader:
             verdict.status = "not started"
             return verdict
         inputs = self.inputs(exercise)
-        failed = {}
+        failed, held = {}, []
         for number, item in enumerate(exercise.checks):
             expected = self.expected(exercise).outcomes[number]
             result = compare(item.name, inputs[number], done.outcomes[number], expected)
             verdict.checks.append(result)
             if result.status == "fail":
                 failed[number] = done.outcomes[number]
+            elif result.status == "ok":
+                held.append(number)
         if failed:
-            for number, sentence in self.diagnose(exercise, failed).items():
+            for number, sentence in self.diagnose(exercise, failed, held).items():
                 verdict.checks[number].misconception = sentence
         if done.ended == "done":
             ok = all(result.status == "ok" for result in verdict.checks)
@@ -266,21 +278,33 @@ class Grader:
             verdict.detail = "it replaces " + ", ".join(done.replaced)
         return verdict
 
-    def diagnose(self, exercise: Exercise, failed: dict[int, list[dict]]) -> dict[int, str]:
+    def diagnose(
+        self, exercise: Exercise, failed: dict[int, list[dict]], held: list[int]
+    ) -> dict[int, str]:
         """For each failed check the misconception behind it, where exactly one is established."""
+        bank = self.bank(exercise)
+        rights = self.expected(exercise).outcomes
         matches: dict[int, list[Solution]] = {number: [] for number in failed}
-        for wrong, done in self.bank(exercise):
+        for wrong, done in bank:
             for number, outcomes in failed.items():
                 theirs = done.outcomes[number]
                 whole = len(outcomes) == len(theirs) == exercise.checks[number].draws
                 if whole and all(map(coincides, outcomes, theirs)):
                     matches[number].append(wrong)
+        explain_all = [
+            wrong for wrong, _ in bank if all(wrong in found for found in matches.values())
+        ]
+        hold_too = [
+            wrong
+            for wrong, done in bank
+            if all(all(map(agrees, done.outcomes[n], rights[n])) for n in held)
+        ]
         found = {}
         for number, candidates in matches.items():
-            if len(candidates) > 1:  # prefer the one that explains every failure
-                candidates = [
-                    c for c in candidates if all(c in other for other in matches.values())
-                ]
+            if len(candidates) > 1:  # prefer what explains every failure, and nothing that holds
+                candidates = [c for c in candidates if c in explain_all] or candidates
+            if len(candidates) > 1:
+                candidates = [c for c in candidates if c in hold_too]
             sentences = {candidate.misconception for candidate in candidates}
             if len(sentences) == 1:
                 found[number] = sentences.pop() or ""

@@ -78,12 +78,31 @@ def same(got: Any, expected: Any, rtol: float = 1e-4, atol: float = 1e-5) -> boo
     return bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True))
 
 
+WIDTH = 80
+
+
 def show(value: Any) -> str:
-    """A value in a line or a few, for a person."""
+    """A value in a line or a few, for a person: several lines of text stay several lines."""
     if isinstance(value, dict):
-        return ", ".join(f"{name} = {show(item)}" for name, item in value.items())
-    if isinstance(value, list | tuple):
-        return "(" + ", ".join(show(item) for item in value) + ")"
+        parts = [f"{key!r}: {show(item)}" for key, item in value.items()]
+        return laid_out("{", parts, "}")
+    if isinstance(value, tuple):
+        return laid_out("(", [show(item) for item in value], ",)" if len(value) == 1 else ")")
+    if isinstance(value, list):
+        return laid_out("[", [show(item) for item in value], "]")
     if isinstance(value, np.ndarray):
-        return np.array2string(value, precision=6, threshold=20, max_line_width=88)
+        return np.array2string(value, precision=6, threshold=20, max_line_width=WIDTH)
+    if isinstance(value, np.generic):
+        return str(value)
+    if isinstance(value, str) and "\n" in value:
+        return value.strip("\n")
     return repr(value)
+
+
+def laid_out(opening: str, parts: list[str], closing: str) -> str:
+    """The parts of a container: in one line if they fit, else each on lines of its own."""
+    line = opening + ", ".join(parts) + closing
+    if len(line) <= WIDTH and "\n" not in line:
+        return line
+    inner = ",\n".join(parts).replace("\n", "\n  ")
+    return f"{opening}\n  {inner}\n{closing}"
