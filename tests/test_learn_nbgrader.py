@@ -18,8 +18,8 @@ from traitlets.config import Config, PyFileConfigLoader
 
 from tinyjax.learn import export
 from tinyjax.learn.exercise import Exercise, exercises, find
-from tinyjax.learn.judge import Verdict, check_exercise
-from tinyjax.learn.notebook import same_code
+from tinyjax.learn.judge import Grader, Verdict
+from tinyjax.learn.notebook import as_file, same_code
 from tinyjax.learn.runner import our_environment
 
 pytestmark = pytest.mark.filterwarnings("ignore:Object of type:sqlalchemy.exc.SAWarning")
@@ -29,7 +29,7 @@ each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.n
 
 # For each of a few exercises one of the wrong solutions on its card that is right in part.
 PARTLY = {
-    "sgd_step": "Python floats",
+    "third_derivative": "once",
     "sin_jvp": "the whole Jacobian",
     "pmean": "the sum of the gradients",
 }
@@ -106,13 +106,21 @@ def test_a_solution_with_a_helper_stands_after_the_stub():
 # --- A course of a few exercises -----------------------------------------------------------------
 
 
+def partly_wrong(exercise: Exercise) -> str:
+    """The wrong solution of this exercise."""
+    wanted = f"wrong: {PARTLY[exercise.name]}"
+    return next(cell.text for cell in exercise.cells if cell.title == wanted)
+
+
 @functools.cache
-def partly_wrong(name: str) -> tuple[str, Verdict]:
-    """The wrong solution of this exercise, and what the grader says of it."""
-    wanted = f"wrong: {PARTLY[name]}"
-    cell = next(cell for cell in find(name).cells if cell.title == wanted)
-    given = find(name).titled("given")[0].text
-    return cell.text, check_exercise(find(name), f"{given}\n\n\n{cell.text}")
+def verdicts() -> dict[str, Verdict]:
+    """What the grader says of these wrong solutions."""
+    found = {}
+    with Grader() as grader:
+        for exercise in A_FEW:
+            source = as_file(exercise, partly_wrong(exercise))
+            found[exercise.name] = grader.check(exercise, source)
+    return found
 
 
 def submit(course: Path, student: str, exercise: Exercise, source: str | None) -> None:
@@ -146,7 +154,7 @@ def course(tmp_path_factory):
         for exercise in A_FEW:
             submit(folder, "right", exercise, exercise.titled("reference")[0].text)
             submit(folder, "idle", exercise, None)
-            submit(folder, "partly", exercise, partly_wrong(exercise.name)[0])
+            submit(folder, "partly", exercise, partly_wrong(exercise))
             for student in ("right", "idle", "partly"):
                 result = api.autograde(exercise.topic, student)
                 assert result["success"], result
@@ -187,7 +195,7 @@ def test_the_stub_gets_none(course, exercise):
 @pytest.mark.slow
 @each_of_a_few
 def test_a_wrong_solution_gets_the_points_of_what_holds(course, exercise):
-    _, verdict = partly_wrong(exercise.name)
+    verdict = verdicts()[exercise.name]
     earned = [export.points(exercise) * (check.status == "ok") for check in verdict.checks]
     assert scores(course[0], exercise, "partly") == earned
     assert 0 < sum(earned) < export.points(exercise) * len(exercise.checks)
@@ -199,7 +207,7 @@ def test_students_read_the_misconception(course, exercise):
     path = course[1] / "autograded" / "partly" / exercise.topic / f"{exercise.name}.ipynb"
     said = [out for cell in nbformat.read(path, 4).cells for out in cell.get("outputs", [])]
     errors = "\n".join(out.evalue for out in said if out.output_type == "error")
-    _, verdict = partly_wrong(exercise.name)
+    verdict = verdicts()[exercise.name]
     sentences = {check.misconception for check in verdict.checks} - {None}
     assert len(sentences) == 1 and sentences.pop() in errors
     assert not any(output.get("name") == "stderr" for output in said)
@@ -208,8 +216,8 @@ def test_students_read_the_misconception(course, exercise):
 @pytest.mark.slow
 def test_nbgraders_own_validation(course):
     """The teacher's version passes `nbgrader validate`, the released one says what is missing."""
-    name = "02_first_loop/sgd_step.ipynb"
+    name = "01_grad/third_derivative.ipynb"
     assert Validator().validate(str(course[1] / "source" / name)) == {}
     failed = Validator().validate(str(course[1] / "release" / name))["failed"]
-    assert len(failed) == len(find("sgd_step").checks)
-    assert all("sgd_step: not started" in cell["raw_error"] for cell in failed)
+    assert len(failed) == len(find("third_derivative").checks)
+    assert all("third_derivative: not started" in cell["raw_error"] for cell in failed)

@@ -192,7 +192,7 @@ def test_of_a_cell_that_fails_the_part_before_counts(graded):
 
 def test_what_patches_the_package_earns_nothing(graded, monkeypatch):
     verdict = Verdict("sgd_step", "tampered", [CheckResult(STEP, "ok")], "it replaces jax.grad")
-    monkeypatch.setattr(notebook, "grade_source", lambda *_: verdict)
+    monkeypatch.setattr(notebook, "grade_cells", lambda *_: verdict)
     said = error_of(graded, f"graded('sgd_step', '{STEP}')")
     assert "your file changes tinyjax or NumPy" in said and "it replaces jax.grad" in said
 

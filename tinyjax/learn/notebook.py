@@ -108,6 +108,14 @@ def as_file(exercise: Exercise, code: str) -> str:
     return f"{given(exercise)}\n\n\n{code}\n"
 
 
+def grade_cells(exercise: Exercise, code: str, seed: int = 0) -> Verdict:
+    """The verdict on the code of a student's cells; nothing is run when it is the bare stub."""
+    source = as_file(exercise, code)
+    if source == exercise.stub:
+        return Verdict(exercise.name, "not started", seed=seed)
+    return grade_source(exercise.name, source, seed)
+
+
 def same_code(code: str, stub: str) -> bool:
     """Whether two sources differ in comments and layout only."""
     try:  # nbgrader writes its own `raise NotImplementedError()` in place of a solution
@@ -144,7 +152,7 @@ def exercise_magic(shell: Any, line: str, cell: str) -> None:
             f"%%exercise {exercise.name}: the cell is empty; write your code below its first line"
         )
     code = shell.transform_cell(cell)
-    verdict = grade_source(exercise.name, as_file(exercise, plain_python(code)))
+    verdict = grade_cells(exercise, plain_python(code))
     print(feedback.evidence(verdict))
     print("\n" + next_step(verdict))
     if verdict.passed:
@@ -267,8 +275,8 @@ def graded(name: str, check: str) -> None:
         raise CheckFailed(
             f"{name} has no check {check!r}: was this notebook made by an older tinyjax?"
         )
-    source = as_file(exercise, recorder.source(exercise))
-    verdict = grade_source(name, source, int(os.environ.get("TINYJAX_SEED", "0")))
+    seed = int(os.environ.get("TINYJAX_SEED", "0"))
+    verdict = grade_cells(exercise, recorder.source(exercise), seed)
     result = next((found for found in verdict.checks if found.name == check), None)
     if result is None or result.status != "ok" or verdict.status == "tampered":
         raise CheckFailed(feedback.evidence(verdict, result) + recorder.note())
