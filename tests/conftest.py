@@ -7,6 +7,7 @@ import sys
 
 import jax
 import pytest
+import site_pages
 
 import tinyjax
 
@@ -18,6 +19,21 @@ collect_ignore = [
 ]
 EVERY = 1500  # tests; by then the caches of compiled programs hold a gigabyte or more
 _count = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The folder of the built site; processes of pytest share it."""
+    base = tmp_path_factory.getbasetemp()
+    is_alone = "PYTEST_XDIST_WORKER" not in os.environ
+    return site_pages.build_once(base if is_alone else base.parent)
+
+
+@pytest.fixture(scope="session")
+def pages(site):
+    """Every page of the site by its address below the root."""
+    found = sorted(site.rglob("*.html"))
+    return {path.relative_to(site).as_posix(): site_pages.Page(path) for path in found}
 
 
 def pytest_runtest_teardown():

@@ -1,0 +1,162 @@
+"""A crawl of the built site: links, what a browser fetches, figures, weight, and no solutions."""
+
+import gzip
+import html
+import json
+import re
+from urllib.parse import urlparse
+
+import nbformat
+import pytest
+from site_pages import ROOT, is_elsewhere, target_of, without_tags
+
+from tinyjax.learn.exercise import exercises, find
+
+pytestmark = pytest.mark.slow
+
+LIGHT = 40_000  # bytes of a page, compressed, without its figures
+HEAVY = {"api.html"}  # the reference, one long list, is let off
+
+# --- Links --------------------------------------------------------------------------------------
+
+
+def test_no_link_is_broken(site, pages):
+    broken = []
+    for page, content in pages.items():
+        if page == "404.html":  # its links are absolute on purpose: it is shown at any depth
+            continue
+        for link in content.links + content.loaded:
+            if is_elsewhere(link) or link.startswith(("mailto:", "data:")):
+                continue
+            path, anchor = target_of(page, link)
+            known = pages[path].anchors if path in pages else {anchor}
+            if not (site / path).is_file() or (anchor and anchor not in known):
+                broken.append((page, link))
+    assert broken == []
+
+
+def test_every_page_can_be_reached(pages):
+    """By links alone, from the home page."""
+    reached, waiting = set(), ["index.html"]
+    while waiting:
+        page = waiting.pop()
+        if page in pages and page not in reached:
+            reached.add(page)
+            waiting += [target_of(page, link)[0] for link in inner_links(pages[page])]
+    assert pages.keys() - reached <= {"404.html"}
+
+
+def inner_links(content):
+    """The links of a page that stay on the site."""
+    return [link for link in content.links if not is_elsewhere(link) and ":" not in link]
+
+
+# --- Nothing is fetched from elsewhere -----------------------------------------------------------
+
+# Material's script knows these addresses. It fetches from them only for what a page must not have:
+# diagrams in a block of class mermaid, the stars of a repository that mkdocs.yml names.
+FETCHED_FOR = {"unpkg.com": "mermaid", "api.github.com": "md-source"}
+FETCH = re.compile(r"""(?:url\(|@import)\s*["']?(?:https?:)?//""")
+
+
+def test_pages_load_nothing_from_other_hosts(pages):
+    for page, content in pages.items():
+        assert [link for link in content.loaded if is_elsewhere(link)] == [], page
+        assert not FETCH.search("\n".join(content.styles)), page
+        assert not content.classes & set(FETCHED_FOR.values()), page
+
+
+def test_style_sheets_load_nothing_from_other_hosts(site):
+    for sheet in [*site.rglob("*.css"), *site.rglob("*.svg")]:
+        assert not FETCH.search(sheet.read_text(encoding="utf-8")), sheet
+
+
+def test_scripts_know_no_other_hosts(site):
+    for script in site.rglob("*.js"):
+        quoted = re.findall(r"""["'`](https?://[\w.-]+)""", script.read_text(encoding="utf-8"))
+        hosts = {urlparse(url).netloc for url in quoted}
+        assert hosts <= FETCHED_FOR.keys(), script
+
+
+# --- Figures and weight --------------------------------------------------------------------------
+
+
+def test_every_image_has_an_alternative_text(pages):
+    for page, content in pages.items():
+        for image in content.images:
+            assert image.get("alt") or image.get("aria-label"), (page, image)
+
+
+def test_pages_are_light(site, pages):
+    weights = {page: len(gzip.compress((site / page).read_bytes(), 9)) for page in pages}
+    assert {page for page, size in weights.items() if size > LIGHT} <= HEAVY
+
+
+# --- No solutions --------------------------------------------------------------------------------
+
+
+def test_no_solution_is_on_the_site(site, pages):
+    """Three lines in a row of any solution, right or wrong, that are not public anyway."""
+    secret = secrets()
+    assert secret
+    leaks = []
+    for place, text in shown_texts(site, pages):
+        for three in threes(text):
+            if three in secret:
+                leaks.append((place, secret[three], three))
+    assert leaks == []
+
+
+def test_a_solution_would_be_noticed():
+    """Of nearly every exercise: where the solution is what the package does, there is no secret."""
+    secret = secrets()
+    known = set(secret.values())
+    names = {exercise.name for exercise in exercises()}
+    assert len(known) > 0.9 * len(names), names - known
+    assert all(three in secret for three in threes(find("sgd_step").reference.source)[-1:])
+
+
+def shown_texts(site, pages):
+    """The text of every page, and of the search index."""
+    for page in pages:
+        yield page, html.unescape(without_tags((site / page).read_text(encoding="utf-8")))
+    for entry in index(site)["docs"]:
+        yield f"search: {entry['location']}", html.unescape(without_tags(entry["text"]))
+
+
+def secrets() -> dict[tuple, str]:
+    """Three lines in a row of a solution, and the exercise; not those that anyone may read."""
+    found = {}
+    for exercise in exercises():
+        for kind in ("reference", "right", "wrong"):
+            for solution in exercise.solutions(kind):
+                found.update(dict.fromkeys(threes(solution.source), exercise.name))
+    public = set(public_threes())
+    return {three: name for three, name in found.items() if three not in public}
+
+
+def public_threes():
+    """What the package, the chapters, and the exercises as they are handed out hold."""
+    for path in ROOT.glob("tinyjax/**/*.py"):
+        yield from threes(path.read_text(encoding="utf-8"))
+    for exercise in exercises():
+        for text in [exercise.stub, *exercise.hints]:
+            yield from threes(text)
+    for path in ROOT.glob("chapters/*.ipynb"):
+        for cell in nbformat.read(path, as_version=4).cells:
+            yield from threes(cell.source)
+
+
+def threes(text: str) -> list[tuple]:
+    """Every three lines in a row, without spaces, comments and what is only punctuation."""
+    lines = [re.sub(r"\s+|#.*", "", line) for line in text.splitlines()]
+    lines = [line for line in lines if re.search(r"\w", line)]
+    return list(zip(lines, lines[1:], lines[2:], strict=False))
+
+
+# --- Search --------------------------------------------------------------------------------------
+
+
+def index(site) -> dict:
+    """What the search searches in."""
+    return json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
