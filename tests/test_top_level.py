@@ -293,6 +293,20 @@ def test_leaks_are_found():
     assert result.stdout.split() == ["leaks:", "5", "fine:", "12"], result.stdout + result.stderr
 
 
+@pytest.mark.parametrize("name", ["jit", "grad", "vmap"])
+def test_an_error_is_no_leak(name):
+    """Its traceback holds tracers; it is the error that is told, as in JAX."""
+    for jax in (OURS, ORACLE):
+
+        def f(x):
+            y = x + 1
+            raise ValueError(f"of the user, with {type(y).__name__}")
+
+        x = jax.numpy.ones(2) if name == "vmap" else 1.0
+        with jax.checking_leaks(), pytest.raises(ValueError, match="of the user"):
+            getattr(jax, name)(f)(x)
+
+
 # ---- errors --------------------------------------------------------------------------------------
 
 

@@ -187,7 +187,7 @@ class Trace:
         """Whether x is a tracer of this trace."""
         return isinstance(x, Tracer) and x.trace is self
 
-    def end(self):
+    def end(self, failed=False):
         """Nobody may use the tracers any more."""
         self.alive = False
 
@@ -207,10 +207,10 @@ class active:
     def __enter__(self):
         self.token = _current.set(self.trace)
 
-    def __exit__(self, *exc):
+    def __exit__(self, kind, *exc):
         _current.reset(self.token)
         if self.final:
-            self.trace.end()
+            self.trace.end(failed=kind is not None)
 
 
 class EvalTrace(Trace):

@@ -102,10 +102,13 @@ def ensure_compile_time_eval():
 # ---- leaks ---------------------------------------------------------------------------------------
 
 
-def end_of_trace(trace):
-    """The end of a trace's life; with the flag check_tracer_leaks, nobody may hold its tracers."""
+def end_of_trace(trace, failed=False):
+    """The end of a trace's life; with the flag check_tracer_leaks, nobody may hold its tracers.
+
+    After an error its traceback does, and the error is what matters.
+    """
     trace.alive = False
-    if not current_flags().check_tracer_leaks:
+    if failed or not current_flags().check_tracer_leaks:
         return
     gc.collect()
     tracers = [x for x in objects_of(Tracer) if x.trace is trace]

@@ -152,6 +152,19 @@ class Listener:
                     break
 
 
+def copy_kernels(there: Path, here: Path) -> str:
+    """Copies compiled kernels, also while another process adds some; returns the copy's path."""
+    for path in there.rglob("*"):
+        if path.is_file():
+            copy = here / path.relative_to(there)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                shutil.copyfile(path, copy)
+            except FileNotFoundError:  # a draft, which has got its name meanwhile
+                continue
+    return str(here)
+
+
 def serve(job: dict[str, Any], control: int, seal: list[Sealed]) -> dict[str, Any]:
     """Runs one job to its end, kills what it leaves, and says what happened."""
     report, report_end = os.pipe()
@@ -159,8 +172,7 @@ def serve(job: dict[str, Any], control: int, seal: list[Sealed]) -> dict[str, An
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tinyjax-", ignore_cleanup_errors=True) as folder:
         if job.get("warm"):  # kernels that are compiled already: a copy, to do with as it likes
-            job["cache"] = str(Path(folder, "cache"))
-            shutil.copytree(job["warm"], job["cache"])
+            job["cache"] = copy_kernels(Path(job["warm"]), Path(folder, "cache"))
         pid = start(job, seal, folder, report_end, printed_end)
         os.close(report_end)
         os.close(printed_end)
@@ -191,6 +203,7 @@ def main() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1):
         os.dup2(nothing, descriptor)
+    os.umask(0o077)  # what students write, and copies of kernels, is nobody else's business
     adopt_orphans()
     for name in sys.argv[1:]:
         importlib.import_module(name)

@@ -131,9 +131,9 @@ class Grader:
 
     Args:
       seed: of the random inputs.
-      kernels: a folder, to grade a class: there the reference's compiled kernels are kept, and each
-        student's code starts with a copy of them. Without it, code finds and leaves kernels where
-        its user's other programs do.
+      kernels: a folder, to grade a class: there the kernels of the card's solutions are kept, and
+        each student's code starts with a copy of them. Without it, code finds and leaves kernels
+        where its user's other programs do.
       preload: modules that students' processes find loaded.
 
     >>> from tinyjax.learn.exercise import find
@@ -176,11 +176,11 @@ class Grader:
     # What the card's own solutions do
 
     def kernels_of(self, exercise: Exercise) -> str | None:
-        """The folder of the reference's compiled kernels, where there is one."""
+        """The folder of the kernels that the card's solutions compile, where there is one."""
         if self.kernels is None:
             return None
         folder = self.kernels / exercise.name
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
         return str(folder)
 
     def inputs(self, exercise: Exercise) -> list[list[dict[str, Any]]]:
@@ -219,10 +219,12 @@ class Grader:
 
         def find_out() -> Bank:
             solutions = exercise.solutions("wrong")
-            inputs, warm = self.inputs(exercise), self.kernels_of(exercise)
+            inputs, kernels = self.inputs(exercise), self.kernels_of(exercise)
             with ThreadPoolExecutor(2) as pool:  # both servers are free, and both are clean
                 runs = pool.map(
-                    lambda worker, wrong: run(worker, exercise, wrong.source, inputs, warm=warm),
+                    lambda worker, wrong: run(
+                        worker, exercise, wrong.source, inputs, cache=kernels
+                    ),
                     cycle([self.ours, self.theirs]),
                     solutions,
                 )
@@ -240,7 +242,7 @@ class Grader:
             source = exercise.path.read_text(encoding="utf-8", errors="replace")
         if source.strip() == exercise.stub.strip():
             return Verdict(exercise.name, "not started", seed=self.seed)
-        if self.kernels is not None:  # the reference fills the folder that the student's copy is of
+        if self.kernels is not None:  # the reference compiles what most right answers need
             self.expected(exercise)
         with ThreadPoolExecutor(1) as pool:  # the two servers get ready side by side
             expected = pool.submit(self.expected, exercise)
