@@ -12,7 +12,7 @@ def test_the_chapter_is_a_page_with_figures(site, pages):
     assert len(figures) == 4
     assert "output" in page.classes, "outputs are marked as such"
     text = (site / "chapters/02_first_loop.html").read_text(encoding="utf-8")
-    assert text.count("What happens") == 3, "three reveals are folded"
+    assert text.count("Your answer?") == 3, "three reveals are folded"
     assert "w: 3.00, b: -1.00" in without_tags(text)
 
 

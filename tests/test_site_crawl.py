@@ -140,7 +140,8 @@ def public_threes():
     for path in ROOT.glob("tinyjax/**/*.py"):
         yield from threes(path.read_text(encoding="utf-8"))
     for exercise in exercises():
-        for text in [exercise.stub, *exercise.hints]:
+        statement = exercise.titled("statement")[0].prose
+        for text in [statement, exercise.stub, *exercise.hints]:
             yield from threes(text)
     for path in ROOT.glob("chapters/*.ipynb"):
         for cell in nbformat.read(path, as_version=4).cells:

@@ -3,6 +3,7 @@
 nbconvert's Markdown exporter does the work; `chapter.md.j2` beside this file says how a cell looks.
 """
 
+import itertools
 import posixpath
 import re
 from pathlib import Path
@@ -10,48 +11,45 @@ from pathlib import Path
 import nbformat
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
+from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from nbconvert import MarkdownExporter
 from nbformat import NotebookNode
+from places import Links, chapter_title, notebooks
+
+from tinyjax.learn.quiz import NO_ANSWER
 
 TEMPLATE = Path(__file__).with_name("chapter.md.j2")
-LINK = re.compile(r"\[([^\]]*)\]\((?!https?:)([^)\s]+)\)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Lists the chapters first under Learn."""
-    entries = []
-    for path in notebooks(config):
-        headline = nbformat.read(path, as_version=4).cells[0].source.splitlines()[0]
-        title = headline.lstrip("# ").replace(" · ", " ")
-        entries.append({title: f"chapters/{path.stem}.md"})
-    learn = next(section["Learn"] for section in config.nav or [] if "Learn" in section)
-    known = {target for entry in learn for target in entry.values()}
-    learn[:0] = [entry for entry in entries if not known & set(entry.values())]
+    entries = [{chapter_title(path): f"chapters/{path.stem}.md"} for path in notebooks(config)]
+    learn = next(section for section in config.nav or [] if "Learn" in section)
+    learn["Learn"] = entries + [entry for entry in learn["Learn"] or [] if entry not in entries]
     return config
 
 
-def notebooks(config: MkDocsConfig) -> list[Path]:
-    """The chapters, in order."""
-    return sorted((Path(config.config_file_path).parent / "chapters").glob("*.ipynb"))
-
-
+@event_priority(-50)  # when the pages of all others are known
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds a page and its figures for every notebook."""
+    links = Links(files, config)
     for path in notebooks(config):
-        page, figures = render(nbformat.read(path, as_version=4), path.stem)
+        page, figures = render(nbformat.read(path, as_version=4), path.stem, links)
         files.append(File.generated(config, f"chapters/{path.stem}.md", content=page))
         for name, data in figures.items():
             files.append(File.generated(config, posixpath.join("chapters", name), content=data))
     return files
 
 
-def render(notebook: NotebookNode, stem: str) -> tuple[str, dict[str, bytes]]:
+def render(notebook: NotebookNode, stem: str, links: Links) -> tuple[str, dict[str, bytes]]:
     """The Markdown of a notebook, and its figures by file name."""
     for cell in notebook.cells:
         check_figures(cell, stem)
         if cell.cell_type == "markdown":
-            cell.source = LINK.sub(link_on_the_site, cell.source)
+            cell.source = links.in_prose(cell.source, f"chapters/{stem}.md")
+    ask(notebook.cells)
+    fold_reasons(notebook.cells)
     notebook.cells = [cell for cell in notebook.cells if cell.source.strip()]
     exporter = MarkdownExporter(template_file=str(TEMPLATE))
     page, resources = exporter.from_notebook_node(
@@ -60,12 +58,34 @@ def render(notebook: NotebookNode, stem: str) -> tuple[str, dict[str, bytes]]:
     return page, resources["outputs"]
 
 
-def link_on_the_site(found: re.Match) -> str:
-    """A link to a chapter leads to its page; of a file that has no page, the name stays."""
-    words, target = found.groups()
-    if target.endswith(".ipynb") and "/" not in target:
-        return f"[{words}]({target.removesuffix('.ipynb')}.md)"
-    return words
+# --- Predictions ---------------------------------------------------------------------------------
+
+PREDICT = re.compile(r"^predict\(.*\)  # (?P<choices>.*)$", re.MULTILINE)
+
+
+def ask(cells: list[NotebookNode]) -> None:
+    """A page asks in its own way: the choices of `predict` are the title of the folded reveal."""
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    for cell, reveal in itertools.pairwise(code):
+        choices = PREDICT.findall(cell.source)
+        if choices:
+            reveal.metadata["question"] = "; ".join(choices)
+            cell.source = PREDICT.sub("", cell.source).strip()
+            for output in cell.outputs:
+                output.text = output.text.replace(NO_ANSWER + "\n", "")
+            cell.outputs = [output for output in cell.outputs if output.text]
+
+
+def fold_reasons(cells: list[NotebookNode]) -> None:
+    """The paragraph after a reveal says why and would give the answer away: it is folded, too."""
+    for reveal, text in itertools.pairwise(cells):
+        if "question" in reveal.metadata and text.cell_type == "markdown":
+            reason, _, rest = text.source.partition("\n\n")
+            if not reason.startswith("#") and not reason.endswith(":"):
+                reveal.metadata["reason"], text.source = reason, rest
+
+
+# --- Figures -------------------------------------------------------------------------------------
 
 
 def check_figures(cell: NotebookNode, stem: str) -> None:
