@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tinyjax.learn import cli, lab
@@ -219,6 +220,39 @@ def test_the_file_itself_is_runnable(desk):
     )
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("sgd_step: not started")
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess:
+    """The command in a process of its own, as in a shell: there its servers are forks of it."""
+    return subprocess.run(
+        [sys.executable, "-m", "tinyjax.learn", *arguments],
+        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+
+
+def test_check_in_a_shell(desk):
+    wrong = find("third_derivative").solutions("wrong")[1]
+    find("third_derivative").path.write_text(wrong.source)
+    done = command("check", "third_derivative")
+    assert done.returncode == 1 and done.stderr == ""
+    assert f"probably  {wrong.misconception}" in done.stdout
+    solve("third_derivative")
+    done = command("check", "third_derivative")
+    assert (done.returncode, done.stderr) == (0, "") and "passed" in done.stdout
+
+
+def test_a_server_that_is_killed_leaves_nothing_in_a_shell_either(desk):
+    mark = f"tinyjax-shell-{os.getpid()}"
+    find("third_derivative").path.write_text(
+        "import os, signal, subprocess, sys\n"
+        f"code = 'import time; time.sleep(600) # {mark}'\n"
+        "subprocess.Popen([sys.executable, '-c', code], start_new_session=True)\n"
+        "os.kill(os.getppid(), signal.SIGKILL)\n"
+    )
+    done = command("check", "third_derivative")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "the process that runs your code was ended by it" in done.stdout
+    assert not [p for p in psutil.process_iter(["cmdline"]) if mark in str(p.info["cmdline"])]
 
 
 def test_predictions_are_recorded(desk, capsys):

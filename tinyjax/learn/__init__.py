@@ -1,9 +1,15 @@
-"""The school: graded exercises, predictions in the chapters, and the command line `tinyjax`.
+"""The school: chapters, predictions, graded exercises, and the command line `tinyjax`.
 
 `predict` is what the chapters call; `check` and `run_examples` are what the cards of the exercises
-call. The rest is read in this order: exercise (what an exercise is), child, forkserver and runner
-(how a student's code is run), judge (what is right), feedback (what the student reads), cli (the
-commands).
+call. The rest is read in this order.
+
+- What an exercise is: exercise, gates (what authors promise), dev (`tinyjax dev`).
+- How a student's code is run: values (on their way between processes), seal, child, forkserver,
+  runner, examples.
+- What is right, and what is said of it: judge, feedback.
+- For a student: progress, course (what comes next), quiz, watch, lab, notebook (`%%exercise`).
+- For a teacher: submissions, grade, export (notebooks, nbgrader).
+- How chapters are made: chapters, notebooks. What `make learn` shows: demo. The commands: cli.
 """
 
 from typing import Any

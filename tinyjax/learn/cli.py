@@ -36,7 +36,7 @@ def check_command(args: argparse.Namespace) -> int:
     """Checks the named exercises, all of them, or the one at hand."""
     chosen = list(exercises()) if args.all else [find(name) for name in args.name] or [current()]
     verdicts = []
-    with Grader() as grader:
+    with Grader(forked=args.alone) as grader:
         for exercise in chosen:
             verdict = grader.check(exercise)
             verdicts.append(verdict)
@@ -211,6 +211,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of `tinyjax` and `python -m tinyjax.learn`."""
     args = build_parser().parse_args(argv)
+    args.alone = argv is None  # nothing else has run in this process
     try:
         return args.run(args)
     except BrokenPipeError:  # `tinyjax list | head`: nobody reads the rest

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import tinyjax
+from tinyjax.learn import forkserver
 from tinyjax.learn.exercise import Exercise
 from tinyjax.learn.values import decode, encode
 
@@ -70,19 +72,74 @@ def child_environment() -> dict[str, str]:
     }
 
 
+class Forked:
+    """A server that is a fork of this process: it need not load the package again.
+
+    It has what this module needs of `subprocess.Popen`. Only for a process in which nothing but
+    the package has run, and in one thread.
+    """
+
+    living: set[int] = set()  # the ids of those that have not been given up
+
+    def __init__(self) -> None:
+        forkserver.adopt_orphans()  # of a server that a student's code has killed
+        jobs, ours = os.pipe()
+        ours_too, replies = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                os.setsid()
+                os.environ.update(child_environment())
+                os.dup2(jobs, 0)
+                os.dup2(replies, 1)
+                os.closerange(3, 256)
+                forkserver.main()
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(0)
+        os.close(jobs)
+        os.close(replies)
+        self.stdin, self.stdout = os.fdopen(ours, "wb"), os.fdopen(ours_too, "rb")
+        self.process = psutil.Process(self.pid)
+        self.living.add(self.pid)
+
+    def kill(self) -> None:
+        """Gives the server up, not what it has started."""
+        self.living.discard(self.pid)
+        self.process.kill()
+
+    def wait(self, timeout: float) -> None:
+        """Waits for its end; subprocess.TimeoutExpired when it does not come."""
+        try:
+            self.process.wait(timeout)
+        except psutil.TimeoutExpired:
+            raise subprocess.TimeoutExpired("a fork server", timeout) from None
+
+
+def orphans() -> list[psutil.Process]:
+    """What has come to this process from forked servers that have ended."""
+    found = []
+    for process in psutil.Process().children():
+        try:
+            if process.pid not in Forked.living and process.status() != psutil.STATUS_ZOMBIE:
+                found += [process, *process.children(recursive=True)]
+        except psutil.Error:  # it has ended by itself
+            continue
+    return found
+
+
 class Worker:
     """A fork server and the pipes to it; starts at the first job, ends with `close`.
 
     Args:
       preload: modules that the server loads before it forks, for the sake of many jobs.
-
-    Raises (from `run`):
-      RuntimeError: the server cannot be started.
+      forked: whether the server is a fork of this process (see `Forked`).
     """
 
-    def __init__(self, *preload: str):
-        self.preload = preload
-        self.process: subprocess.Popen | None = None
+    def __init__(self, *preload: str, forked: bool = False):
+        self.preload, self.forked = preload, forked
+        self.process: subprocess.Popen | Forked | None = None
         self.lock = threading.Lock()  # one job at a time
 
     def __enter__(self) -> "Worker":
@@ -91,8 +148,10 @@ class Worker:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def start(self) -> subprocess.Popen:
+    def start(self) -> "subprocess.Popen | Forked":
         """Starts the server if it does not run: it gets ready while the caller goes on."""
+        if self.process is None and self.forked:
+            self.process = Forked()
         if self.process is None:
             self.mark = uuid.uuid4().hex
             self.process = subprocess.Popen(
@@ -133,7 +192,10 @@ class Worker:
             psutil.wait_procs(found, timeout=1.0)
 
     def marked(self) -> Iterator[psutil.Process]:
-        """The living processes that carry our mark."""
+        """The living processes of a server that is lost."""
+        if self.forked:
+            yield from orphans()
+            return
         for process in psutil.process_iter():
             try:
                 ours = process.environ().get(MARK) == self.mark
@@ -161,7 +223,7 @@ class Worker:
         return {"ended": ended, "code": None, "seconds": seconds, "report": "", "printed": ""}
 
 
-def send(process: subprocess.Popen, job: dict[str, Any]) -> bool:
+def send(process: subprocess.Popen | Forked, job: dict[str, Any]) -> bool:
     """Hands a job over; False when nobody takes it."""
     assert process.stdin is not None
     try:
@@ -172,7 +234,7 @@ def send(process: subprocess.Popen, job: dict[str, Any]) -> bool:
     return True
 
 
-def receive(process: subprocess.Popen, deadline: float) -> bytes:
+def receive(process: subprocess.Popen | Forked, deadline: float) -> bytes:
     """The line that answers a job; nothing when the process ends before.
 
     Raises:
