@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tinyjax.learn.exercise import Exercise, exercises, load
+from tinyjax.learn.exercise import Exercise, exercises, find, load
 from tinyjax.learn.gates import complaints
 from tinyjax.learn.judge import Grader
 
@@ -53,6 +53,48 @@ def test_load_reads_the_card_beside_the_file():
 def test_names_are_unique():
     names = [exercise.name for exercise in EXERCISES]
     assert len(set(names)) == len(names)
+
+
+# --- What a naive test would let through ----------------------------------------------------------
+
+# The gates above see that each of these fails and is told why. Here: that nobody takes it away.
+NAIVE = {
+    "finite differences posing as grad": ("third_derivative", "a difference quotient"),
+    "... in 64 bits": ("third_derivative", "differences in 64 bits"),
+    "... of each example": ("per_example_grad", "finite differences"),
+    "hard-coded values": ("third_derivative", "the answer for the example"),
+    "swapped argnums": ("argnums", "exchanged"),
+    "a single where": ("safe_where", "one where"),
+    "q.g = in place of +=": ("backward_pass", "= in place of +="),
+    "depth first, not in reverse topological order": ("backward_pass", "depth first"),
+    "a jvp that ignores its tangent": ("sin_jvp", "the tangent is ignored"),
+    "... of two operands": ("mul_jvp", "the tangents are ignored"),
+    "a broadcast that is not summed": ("unbroadcast", "not summed"),
+    "a missing transpose": ("transpose_dot", "not transposed"),
+    "untagged duals": ("tags", "any dual number is taken for one's own"),
+    "a Python loop posing as vmap": ("matvec", "a loop"),
+    "... as a batching rule": ("batch_dot", "a loop"),
+    "a key that is ignored": ("split", "the key is ignored"),
+    "a key that is used again": ("split_loop", "the old key stays"),
+    "NumPy in place under jit": ("scan", "NumPy in place"),
+    "jit made in a loop": ("no_retrace", "jit in the loop"),
+    "leaves of a dict as they come": ("flatten", "not sorted"),
+    "polyfit posing as a step": ("sgd_step", "the best line at once"),
+    "psum without a mean": ("pmean", "the sum of the gradients"),
+    "a signed rotation": ("threefry", "signed rotation"),
+}
+
+
+@pytest.mark.parametrize("words", NAIVE)
+def test_the_bank_has_the_answers_that_pass_a_naive_test(words):
+    name, title = NAIVE[words]
+    assert title in [wrong.title for wrong in find(name).solutions("wrong")]
+
+
+def test_there_are_enough_exercises():
+    assert len(EXERCISES) >= 55
+    assert len({exercise.topic for exercise in EXERCISES}) == 14
+    assert sum(exercise.kind == "B" for exercise in EXERCISES) >= 16
 
 
 # --- The gates themselves: each must be able to fail ----------------------------------------------
