@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAGES = ["architecture.md", "performance.md", "explaining.md", "random.md"]
+PAGES = ["architecture.md", "trip.md", "performance.md", "explaining.md", "random.md"]
 BLOCK = re.compile(r"^( *)```python\n(.*?)^ *```", re.M | re.S)
 
 

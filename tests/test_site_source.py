@@ -1,0 +1,155 @@
+"""The pages of the source hold the files, in order; the table of primitives says what is true."""
+
+import html
+import importlib
+import itertools
+import pkgutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import site_pages
+import test_cards
+
+import tinyjax
+from tinyjax.compiler.drive import Driver
+from tinyjax.compiler.executable import compile_jaxpr
+from tinyjax.compiler.fusion import CallOut
+from tinyjax.core import Primitive, all_eqns
+
+ROOT = Path(tinyjax.__file__).parent
+sys.path.insert(0, str(ROOT.parent / "docs/hooks"))
+primitives_hook = importlib.import_module("primitives")
+source_hook = importlib.import_module("source")
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def squeezed(text):
+    """Text without white space and what Markdown may change or a heading drop."""
+    return "".join(c for c in text if not c.isspace() and c not in "-`#'\"")
+
+
+@pytest.mark.parametrize("name", source_hook.FILES)
+def test_the_parts_of_a_file_are_the_whole_file(name):
+    text = (ROOT / f"{name}.py").read_text(encoding="utf-8")
+    parts = source_hook.split(text)
+    kept = squeezed("\n".join(part.docstring + part.code + part.title for part in parts))
+    for line in text.split('"""', 2)[2].splitlines():
+        assert squeezed(line) in kept, line
+
+
+@pytest.mark.slow
+def test_the_site_shows_the_files_with_an_anchor_for_each_definition(site, pages):
+    for name in source_hook.FILES:
+        text = (ROOT / f"{name}.py").read_text(encoding="utf-8")
+        parts = source_hook.split(text)
+        shown = (site / f"source/{name}.html").read_text(encoding="utf-8")
+        shown = html.unescape(site_pages.without_tags(shown))
+        for part in parts:
+            assert not part.code or part.code in shown, (name, part.title)
+        names = {part.title for part in parts if part.kind == "definition"}
+        assert names <= pages[f"source/{name}.html"].anchors
+
+
+@pytest.mark.slow
+def test_the_files_can_be_read_one_after_the_other(site, pages):
+    for before, after in itertools.pairwise(source_hook.FILES):
+        here = f"source/{before}.html"
+        targets = {site_pages.target_of(here, link)[0] for link in pages[here].links}
+        assert f"source/{after}.html" in targets
+        assert 'class="md-footer__link md-footer__link--next"' in (site / here).read_text()
+
+
+def test_what_a_docstring_becomes():
+    said = source_hook.prose("One *line*.\n\nArgs:\n  x: a\n    thing\n  y: [b]\n\n>>> 1\n1")
+    assert said == (
+        "One \\*line\\*.\n\nArgs:\n\n- x: a thing\n- y: \\[b\\]\n\n```pycon\n>>> 1\n1\n```"
+    )
+
+
+def test_a_banner_takes_its_comment_along():
+    text = '"""Doc."""\n\n# ---- parts ----\n#\n# Why.\n\nx = 1\ny = 2\n\n\n'
+    text += '# near\ndef f():\n    """F."""\n    return 1\n'
+    banner, code, f = source_hook.split(text)
+    assert banner == ("banner", "parts", "Why.", "")
+    assert code == ("code", "", "", "x = 1\ny = 2")
+    assert f == ("definition", "f", "F.", "# near\ndef f():\n    return 1")
+
+
+# ---- primitives ----------------------------------------------------------------------------------
+
+CARDS = [card for _, cards in primitives_hook.by_file() for card in cards]
+
+
+def every_primitive():
+    """All primitives that the package makes, wherever."""
+    for info in pkgutil.walk_packages(tinyjax.__path__, "tinyjax."):
+        if not info.name.endswith("__main__") and "mpi" not in info.name:
+            for value in vars(importlib.import_module(info.name)).values():
+                if isinstance(value, Primitive):
+                    yield value
+
+
+def test_every_primitive_is_in_the_table():
+    assert {id(card) for card in every_primitive()} == {id(card) for card in CARDS}
+    assert len(CARDS) == len({id(card) for card in CARDS})
+
+
+def test_every_row_says_what_the_primitive_computes():
+    for card in CARDS:
+        says = primitives_hook.meaning(card)
+        assert says and not says.endswith("`"), (card, says)
+        assert "corresponding elements" not in says, "that is the family's docstring"
+
+
+MARKS = {card.name: primitives_hook.rules(card) for card in CARDS}
+
+
+def test_what_kernels_compute_has_the_mark():
+    found = set()
+    for case in test_cards.CASES:
+        jaxpr = tinyjax.make_jaxpr(test_cards.ours(case))(*test_cards.as_arrays(case))
+        segments = [s for _, s in Driver(jaxpr, "f", compile_jaxpr).segments]
+        fused = [item for s in segments if type(s) is not CallOut for item in s]
+        found |= {eqn.primitive.name for item in fused for eqn in item.eqns}
+    assert {"sin", "gather", "reduce_sum", "select_n", "dot_general"} <= found
+    assert [name for name in sorted(found) if not MARKS[name]["kernel"]] == []
+
+
+def takes_floats(jaxpr, name):
+    """Whether such an equation of a program has a real or complex operand."""
+    operands = [v for eqn in all_eqns(jaxpr) if eqn.primitive.name == name for v in eqn.invars]
+    return any(tinyjax.dtypes.issubdtype(v.aval.dtype, np.inexact) for v in operands)
+
+
+def has_derivative(case):
+    """Whether a case can be differentiated by its floats; None if its primitive sees none."""
+    args = test_cards.as_arrays(case)
+    floats = {i: a for i, a in enumerate(args) if test_cards.inexact(case.args[i])}
+    jaxpr = tinyjax.make_jaxpr(test_cards.ours(case))(*args)
+    if not floats or not takes_floats(jaxpr, case.prim_name):
+        return None
+
+    def f(*xs):
+        filled = dict(zip(floats, xs))
+        return test_cards.ours(case)(*[filled.get(i, a) for i, a in enumerate(args)])
+
+    try:
+        xs = list(floats.values())
+        tinyjax.make_jaxpr(lambda *xs: tinyjax.jvp(f, xs, xs)[1])(*xs)
+    except (NotImplementedError, ValueError):
+        return False
+    return True
+
+
+def test_what_has_a_derivative_has_the_mark():
+    found = {}
+    for case in test_cards.CASES:
+        found.setdefault(case.prim_name, set()).add(has_derivative(case))
+    for name, answers in found.items():
+        if MARKS[name]["jvp"]:
+            assert answers & {True, None}, name
+        else:
+            assert True not in answers, name
