@@ -5,16 +5,18 @@ import re
 import sys
 
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from site_pages import ROOT, target_of, without_tags
 
 from tinyjax.learn.exercise import exercises
-from tinyjax.learn.quiz import questions
+from tinyjax.learn.quiz import NO_ANSWER, questions
 
 sys.path.append(str(ROOT / "docs" / "hooks"))
 
 from places import Links  # noqa: E402
 
-import exercises as hook  # noqa: E402 - the hooks are no package
+import chapters  # noqa: E402 - the hooks are no package
+import exercises as hook  # noqa: E402
 
 ALL = list(exercises())
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
@@ -65,6 +67,38 @@ def test_no_line_of_a_solution_is_on_its_page(exercise):
         if cell.title.startswith(("reference", "right", "wrong", "checks")):
             secret = {line.strip() for line in lines(cell.text)} - handed
             assert not secret & page, cell.title
+
+
+def test_a_prediction_folds_the_reveal_and_its_reason():
+    def printed(text):
+        return new_output("stream", name="stdout", text=text)
+
+    asking = 'x = 1\nprint(x)\npredict("00/one", ...)  # 1 or 2'
+    cells = [
+        new_markdown_cell("# 00 · Title\n\nText."),
+        new_code_cell(asking, outputs=[printed(f"1\n{NO_ANSWER}\n")]),
+        new_code_cell("print(x + x)", outputs=[printed("2\n")]),
+        new_markdown_cell("Two, of course.\nIndeed.\n\nNow for *more*."),
+    ]
+    notebook = new_notebook(cells=cells, metadata={"language_info": {"name": "python"}})
+    page, figures = chapters.render(notebook, "00_title", NoLinks())
+    assert figures == {}
+    assert page.startswith("# 00 · Title\n\n*This is the notebook `chapters/00_title.ipynb`")
+    assert "predict(" not in page and NO_ANSWER not in page
+    assert "```python\nx = 1\nprint(x)\n```\n\n``` { .text .output }\n1\n```" in page
+    before, fold = page.split('\n??? question "Your answer? (1 or 2)"\n')
+    folded, after = fold.split("\nNow for *more*.")
+    assert "Two" not in before and after.strip() == ""
+    assert [line for line in folded.splitlines() if line.strip()] == [
+        "    ```python",
+        "    print(x + x)",
+        "    ```",
+        "    ``` { .text .output }",
+        "    2",
+        "    ```",
+        "    Two, of course.",
+        "    Indeed.",
+    ]
 
 
 def lines(text):

@@ -19,6 +19,10 @@ from places import Links, chapter_title, notebooks
 
 from tinyjax.learn.quiz import NO_ANSWER
 
+ABOUT = """
+*This is the notebook `chapters/{stem}.ipynb` as it ran; `make learn` opens it for you to run. Where
+it asks you to predict something, decide before you open the fold.*
+"""
 TEMPLATE = Path(__file__).with_name("chapter.md.j2")
 
 
@@ -48,6 +52,8 @@ def render(notebook: NotebookNode, stem: str, links: Links) -> tuple[str, dict[s
         check_figures(cell, stem)
         if cell.cell_type == "markdown":
             cell.source = links.in_prose(cell.source, f"chapters/{stem}.md")
+    headline, _, beginning = notebook.cells[0].source.partition("\n")
+    notebook.cells[0].source = f"{headline}\n{ABOUT.format(stem=stem)}{beginning}"
     ask(notebook.cells)
     fold_reasons(notebook.cells)
     notebook.cells = [cell for cell in notebook.cells if cell.source.strip()]

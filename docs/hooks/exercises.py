@@ -47,7 +47,6 @@ PAGE = """\
 # {title}
 
 {stars} · about {minutes} minutes{kind} · chapter [{chapter}](../../chapters/{topic}.md)
-{{ .about-exercise }}
 
 {statement}
 {note}
@@ -139,7 +138,7 @@ def fence(block: re.Match) -> str:
     """One indented block as a fenced one."""
     code = textwrap.dedent(block[0]).strip("\n")
     try:
-        ast.parse(code)
+        ast.parse(code.replace("...", "gap"))  # so dots may stand for anything
         language = "python"
     except SyntaxError:
         language = "text"
