@@ -1,6 +1,7 @@
 """The pages of the exercises, how chapters and they lead to each other, and folded predictions."""
 
 import html
+import json
 import re
 import sys
 
@@ -176,6 +177,18 @@ def test_every_exercise_has_a_page_that_its_chapter_and_the_list_lead_to(site, p
         shown = text_of(site, page)
         for command in ("tinyjax watch", "tinyjax check", "%%exercise"):
             assert f"{command} {exercise.name}" in shown
+
+
+@pytest.mark.slow
+def test_the_search_finds_exercises_but_not_their_hints(site):
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
+    texts = {entry["location"]: html.unescape(without_tags(entry["text"])) for entry in index}
+    found = [text for place, text in texts.items() if place.startswith("exercises/11_pmap/ragged")]
+    assert any("tinyjax watch ragged" in text for text in found)
+    for exercise in ALL:
+        words = without_tags(html.unescape(exercise.hints[0])).replace("`", "").split()
+        for text in texts.values():
+            assert " ".join(words) not in " ".join(text.split()), exercise.name
 
 
 @pytest.mark.slow

@@ -74,7 +74,7 @@ cell with your answer. [How exercises work](../../exercises.md) tells the rest.
 
 {limits}
 
-## Hints
+## Hints {{ data-search-exclude }}
 
 One at a time: first a question, then the concept, then a skeleton with holes.
 
