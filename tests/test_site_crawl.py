@@ -157,7 +157,28 @@ def threes(text: str) -> list[tuple]:
 
 # --- Search --------------------------------------------------------------------------------------
 
+TERM = re.compile(r"^## (.+)\n\nChinese (.+) · Japanese (.+)\n", re.MULTILINE)
+
 
 def index(site) -> dict:
     """What the search searches in."""
     return json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+
+
+def test_the_search_finds_the_words_of_the_glossary(site):
+    """Each word, in each language, is a term of the index: in the section of its own."""
+    found = index(site)
+    separator = re.compile(found["config"]["separator"])
+    assert not {"stemmer", "trimmer"} & set(found["config"]["pipeline"]), "they spoil such words"
+    terms = {
+        entry["title"]: set(separator.split(without_tags(entry["text"])))
+        for entry in found["docs"]
+        if entry["location"].startswith("glossary")
+    }
+    glossary = TERM.findall((ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"))
+    assert len(glossary) > 50
+    for title, *translations in glossary:
+        words = re.findall(r"\*\*(.+?)\*\*", " ".join(translations))
+        assert len(words) >= 2
+        for word in words:
+            assert set(word.split()) <= terms[title], (title, word)
