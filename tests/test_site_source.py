@@ -22,6 +22,8 @@ ROOT = Path(tinyjax.__file__).parent
 sys.path.insert(0, str(ROOT.parent / "docs/hooks"))
 primitives_hook = importlib.import_module("primitives")
 source_hook = importlib.import_module("source")
+names_hook = importlib.import_module("names")
+prose = importlib.import_module("prose").prose
 
 # ---- files ---------------------------------------------------------------------------------------
 
@@ -63,10 +65,9 @@ def test_the_files_can_be_read_one_after_the_other(site, pages):
 
 
 def test_what_a_docstring_becomes():
-    said = source_hook.prose("One *line*.\n\nArgs:\n  x: a\n    thing\n  y: [b]\n\n>>> 1\n1")
-    assert said == (
-        "One \\*line\\*.\n\nArgs:\n\n- x: a thing\n- y: \\[b\\]\n\n```pycon\n>>> 1\n1\n```"
-    )
+    said = prose("One *line*.\n\nArgs:\n  x: a\n    thing\n  y: [b]\n\n>>> 1\n1")
+    parameters = "**Parameters:**\n\n- `x`: a thing\n- `y`: \\[b\\]"
+    assert said == f"One \\*line\\*.\n\n{parameters}\n\n```pycon\n>>> 1\n1\n```"
 
 
 def test_a_banner_takes_its_comment_along():
@@ -153,3 +154,42 @@ def test_what_has_a_derivative_has_the_mark():
             assert answers & {True, None}, name
         else:
             assert True not in answers, name
+
+
+# ---- reference -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["numpy", "lax", "random", "nn", "tree_util"])
+def test_every_name_has_an_entry(name):
+    module = importlib.import_module(f"tinyjax.{name}")
+    written = dict(names_hook.pages(module, "numpy.md"))
+    table = names_hook.table(module)
+    for public, address in names_hook.places(module).items():
+        page, _, anchor = address.partition("#")
+        assert f"{{ #{anchor} }}" in written[page]
+        assert f"`{public}" in table
+    assert {"numpy": 300, "lax": 150}.get(name, 15) < table.count("](reference/")
+
+
+def test_an_entry_has_signature_parameters_errors_and_example():
+    text = names_hook.entry("here", "array", tinyjax.numpy.array, [])
+    assert "array(object, dtype=None, *, copy=True, order='K', ndmin=0, device=None)" in text
+    assert "- `dtype`: of the result" in text
+    assert "**Raises:**\n\n- `TypeError`: " in text
+    assert "```pycon\n>>> import tinyjax.numpy as jnp\n" in text
+
+
+def test_a_long_signature_takes_several_lines():
+    def long(first="a, b", *, second_of_the_parameters=float, third_of_the_parameters=np):
+        """Nothing."""
+
+    shown = names_hook.signature(long)
+    assert names_hook.signature(lambda x, y=1: x) == "(x, y=1)"
+    assert "second_of_the_parameters=float" in shown and "third_of_the_parameters=..." in shown
+
+
+@pytest.mark.slow
+def test_names_lead_to_their_entries(pages):
+    targets = {site_pages.target_of("numpy.html", link) for link in pages["numpy.html"].links}
+    assert ("reference/numpy/reductions.html", "tinyjax.numpy.mean") in targets
+    assert "tinyjax.numpy.mean" in pages["reference/numpy/reductions.html"].anchors

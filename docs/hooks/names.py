@@ -1,15 +1,58 @@
-"""A MkDocs hook: `<!-- names of tinyjax.numpy -->` becomes a table of what that module offers."""
+"""A MkDocs hook: `<!-- names of tinyjax.numpy -->` becomes a table of what that module offers, and
+each name leads to its entry, on pages that stand under reference/."""
 
 import importlib
 import inspect
 import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import Files
+from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from prose import escaped, fenced, prose
 
 PLACE = re.compile(r"^<!-- names of (?P<module>[\w.]+) -->$", re.MULTILINE)
+FEW, MANY = 5, 60  # a module of many names has a page for each file that defines more than a few
+WIDTH = 88
+TOPICS = {"tinyjax.numpy": "scalar_types"}  # of what a package defines itself
+
+
+# ---- the site ------------------------------------------------------------------------------------
+
+
+def modules(config: MkDocsConfig, overview: str) -> list[ModuleType]:
+    """The modules of which a page lists the names."""
+    text = (Path(config.docs_dir) / overview).read_text(encoding="utf-8")
+    return [importlib.import_module(found["module"]) for found in PLACE.finditer(text)]
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Lists the pages with the entries below the page that lists the names."""
+    reference = next(s["Reference"] for s in config.nav or [] if "Reference" in s)
+    for item in reference:
+        for title, page in item.items():
+            if isinstance(page, str) and (found := modules(config, page)):
+                below = [address for module in found for address, _ in pages(module, page)]
+                item[title] = [{"All names": page}, *({short(name): name} for name in below)]
+    return config
+
+
+def short(address: str) -> str:
+    """What a page with entries is called in the navigation."""
+    module, _, file = address.removeprefix("reference/").removesuffix(".md").partition("/")
+    return file.replace("_", " ") or module
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds the pages with the entries."""
+    for path in sorted(Path(config.docs_dir).glob("*.md")):
+        for module in modules(config, path.name):
+            for address, content in pages(module, path.name):
+                files.append(File.generated(config, address, content=content))
+    return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -17,27 +60,113 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return PLACE.sub(lambda match: table(importlib.import_module(match["module"])), markdown)
 
 
-def table(module: ModuleType) -> str:
-    """Name, signature and the first sentence of every public function of a module."""
-    rows = ["| name | what it gives |", "|---|---|"]
+# ---- names ---------------------------------------------------------------------------------------
+
+
+def names(module: ModuleType) -> Iterator[tuple[str, object]]:
+    """The public functions and classes of a module that say what they are."""
     for name, value in inspect.getmembers(module):
-        says = (inspect.getdoc(value) or "").partition("\n")[0]
-        is_own = getattr(value, "__module__", "").startswith("tinyjax")
-        if callable(value) and is_own and says and not name.startswith("_"):
-            rows.append(f"| `{name}{arguments(value)}` | {escape(says)} |")
+        is_own = (getattr(value, "__module__", None) or "").startswith("tinyjax")
+        if callable(value) and is_own and inspect.getdoc(value) and not name.startswith("_"):
+            yield name, value
+
+
+def places(module: ModuleType) -> dict[str, str]:
+    """The address of each name's entry. A second name of the same thing has none of its own."""
+    values = dict(names(module))
+    sizes = Counter(topic(value) for value in values.values())
+    folder, first, found = module.__name__.removeprefix("tinyjax."), {}, {}
+    for name, value in values.items():
+        page = f"reference/{folder}"
+        if len(values) > MANY:
+            where = topic(value)
+            page += f"/{where if sizes[where] >= FEW else 'others'}"
+        entry = first.setdefault(id(value), name)
+        found[name] = f"{page}.md#{module.__name__}.{entry}"
+    return found
+
+
+def topic(value: object) -> str:
+    """What the file that defines a name is called."""
+    return TOPICS.get(value.__module__) or value.__module__.rpartition(".")[2]
+
+
+# ---- what is written -----------------------------------------------------------------------------
+
+
+def table(module: ModuleType) -> str:
+    """Name, arguments and the first sentence of every public function of a module."""
+    rows, at = ["| name | what it gives |", "|---|---|"], places(module)
+    for name, value in names(module):
+        says = escaped((inspect.getdoc(value) or "").partition("\n")[0])
+        rows.append(f"| [`{name}{arguments(value)}`]({at[name]}) | {says} |")
     return "\n".join(rows)
+
+
+def pages(module: ModuleType, overview: str) -> Iterator[tuple[str, str]]:
+    """The pages with the entries of a module."""
+    at, entries = places(module), {}
+    for name, value in names(module):
+        page, _, anchor = at[name].partition("#")
+        if anchor == f"{module.__name__}.{name}":
+            aliases = [other for other in at if at[other] == at[name] and other != name]
+            entries.setdefault(page, []).append(entry(anchor, name, value, aliases))
+    for page, texts in entries.items():
+        back = "../" * page.count("/") + overview
+        title = module.__name__ + (f": {short(page)}" if page.count("/") > 1 else "")
+        head = f"# {title}\n\n[All names of the module]({back})\n\n"
+        yield page, head + "\n\n".join(texts)
+
+
+def entry(anchor: str, name: str, value: object, aliases: list[str]) -> str:
+    """The entry of a name: its signature, and all that its docstring says."""
+    parts = [f"## `{name}` {{ #{anchor} }}", fenced(name + signature(value))]
+    if aliases:
+        parts.append("Also called " + ", ".join(f"`{alias}`" for alias in aliases) + ".")
+    return "\n\n".join([*parts, prose(inspect.getdoc(value) or "")])
+
+
+def parameters(function: object) -> list[inspect.Parameter] | None:
+    """The parameters of a function, if they can be known."""
+    try:
+        return list(inspect.signature(function).parameters.values())  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
 
 
 def arguments(function: object) -> str:
     """The names of the arguments, without their defaults."""
-    try:
-        parameters = inspect.signature(function).parameters.values()  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return ""
+    found = parameters(function)
     marks = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
-    return "(" + ", ".join(marks.get(p.kind, "") + p.name for p in parameters) + ")"
+    named = [marks.get(p.kind, "") + p.name for p in found or []]
+    return "" if found is None else f"({', '.join(named)})"
 
 
-def escape(text: str) -> str:
-    """A sentence that neither ends the table's cell nor becomes a link."""
-    return re.sub(r"([|\[\]<*_])", r"\\\1", text)
+def signature(function: object) -> str:
+    """The arguments with their defaults, in one line or in several."""
+    found = parameters(function)
+    if found is None:
+        return ""
+    plain = [p.replace(annotation=p.empty, default=default(p)) for p in found]
+    text = str(inspect.Signature(plain))
+    if len(text) <= WIDTH:
+        return text
+    return "(\n" + "".join(f"    {part},\n" for part in re.split(r", (?=[\w*/])", text[1:-1])) + ")"
+
+
+class Shown:
+    """Prints as a text."""
+
+    def __init__(self, text: str):
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def default(parameter: inspect.Parameter) -> object:
+    """A default as it is written down; what has no such form is three dots."""
+    value = parameter.default
+    if isinstance(value, type):
+        return value if value is parameter.empty else Shown(value.__name__)
+    return Shown("...") if repr(value).startswith("<") else value

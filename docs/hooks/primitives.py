@@ -9,6 +9,7 @@ from types import ModuleType
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
+from prose import escaped
 
 from tinyjax import lax, primitives, transforms
 from tinyjax.compiler import fusion, index, keys, passes, words
@@ -227,10 +228,3 @@ def meaning(card: Primitive) -> str:
     if not form.startswith(card.name):
         return escaped(first)
     return f"`{form.rstrip('.')}`" + (f": {escaped(says)}" if colon else "")
-
-
-def escaped(text: str) -> str:
-    """Text whose signs, outside of `code`, mean nothing to Markdown."""
-    pieces = re.split(r"(`[^`]*`)", text)
-    marks = r"([|*_<\[\]])"
-    return "".join(p if p.startswith("`") else re.sub(marks, r"\\\1", p) for p in pieces)

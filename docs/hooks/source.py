@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from prose import escaped, fenced, prose
 
 BOOK = {
     "The language": ["avals", "array", "core", "printer"],
@@ -80,7 +81,7 @@ def page(name: str, text: str) -> str:
         if part.kind == "definition":
             lines += [f"### `{part.title}` {{ #{part.title} }}", "", prose(part.docstring), ""]
         if part.kind == "imports":
-            lines += ['??? quote "Imports"', "", indented(fenced(part.code)), ""]
+            lines += ['??? quote "Imports"', "", textwrap.indent(fenced(part.code), "    "), ""]
         elif part.code:
             lines += [fenced(part.code), ""]
     return "\n".join(lines)
@@ -162,42 +163,3 @@ def clean(lines: list[str]) -> str:
     """Lines as text, without blank ones around it, or after the head of a definition."""
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines).strip("\n"))
     return re.sub(r"(:)\n\n+(?= )", r"\1\n", text, count=1)
-
-
-# ---- from docstrings to Markdown -----------------------------------------------------------------
-
-
-def prose(docstring: str) -> str:
-    """A docstring as Markdown: its paragraphs, lists of arguments, tables and examples."""
-    return "\n\n".join(paragraph(text) for text in re.split(r"\n\s*\n", docstring) if text.strip())
-
-
-def paragraph(text: str) -> str:
-    """One paragraph."""
-    head, _, rest = text.partition("\n")
-    if head.startswith(">>> "):
-        return fenced(text, "pycon")
-    if head.endswith(":") and rest and all(line.startswith(" ") for line in rest.splitlines()):
-        entries = re.sub(r"\n\s{4,}", " ", rest)
-        return f"{escaped(head)}\n\n" + "\n".join(
-            f"- {escaped(entry.strip())}" for entry in entries.splitlines()
-        )
-    if head.startswith(" ") or re.search(r"\S {3,}\S", text):
-        return fenced(textwrap.dedent(text), "text")  # columns
-    return escaped(text)
-
-
-def escaped(text: str) -> str:
-    """Text whose signs, outside of `code`, mean nothing to Markdown."""
-    pieces = re.split(r"(`[^`]*`)", text)
-    return "".join(p if p.startswith("`") else re.sub(r"([*_<\[\]#])", r"\\\1", p) for p in pieces)
-
-
-def fenced(code: str, language: str = "python") -> str:
-    """A code block."""
-    return f"```{language}\n{code}\n```"
-
-
-def indented(text: str) -> str:
-    """Text four columns further in; blank lines stay blank."""
-    return re.sub(r"^(?=.)", "    ", text, flags=re.MULTILINE)
