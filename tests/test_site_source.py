@@ -7,6 +7,7 @@ import pkgutil
 import sys
 from pathlib import Path
 
+import markdown
 import numpy as np
 import pytest
 import site_pages
@@ -23,7 +24,8 @@ sys.path.insert(0, str(ROOT.parent / "docs/hooks"))
 primitives_hook = importlib.import_module("primitives")
 source_hook = importlib.import_module("source")
 names_hook = importlib.import_module("names")
-prose = importlib.import_module("prose").prose
+prose_hook = importlib.import_module("prose")
+prose, escaped = prose_hook.prose, prose_hook.escaped
 
 # ---- files ---------------------------------------------------------------------------------------
 
@@ -68,6 +70,13 @@ def test_what_a_docstring_becomes():
     said = prose("One *line*.\n\nArgs:\n  x: a\n    thing\n  y: [b]\n\n>>> 1\n1")
     parameters = "**Parameters:**\n\n- `x`: a thing\n- `y`: \\[b\\]"
     assert said == f"One \\*line\\*.\n\n{parameters}\n\n```pycon\n>>> 1\n1\n```"
+
+
+def test_signs_mean_nothing_outside_of_code():
+    html_of = markdown.Markdown(extensions=["tables"]).convert
+    text = "a < b_c_d | *e* [f] # `x*y_`"
+    shown = html.unescape(site_pages.without_tags(html_of(escaped(text))))
+    assert shown == text.replace("`", "")
 
 
 def test_a_banner_takes_its_comment_along():

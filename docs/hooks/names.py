@@ -17,7 +17,16 @@ from prose import escaped, fenced, prose
 PLACE = re.compile(r"^<!-- names of (?P<module>[\w.]+) -->$", re.MULTILINE)
 FEW, MANY = 5, 60  # a module of many names has a page for each file that defines more than a few
 WIDTH = 88
-TOPICS = {"tinyjax.numpy": "scalar_types"}  # of what a package defines itself
+TOPICS = {  # files whose names are found elsewhere
+    "tinyjax.numpy": "scalar_types",
+    "tinyjax.numpy.ufunc_api": "ufuncs",
+    "tinyjax.primitives.conv_shapes": "convolution",
+    **{
+        f"tinyjax.transforms.{n}": "control_flow" for n in ("cond", "control", "scan", "while_loop")
+    },
+    "tinyjax.mapping": "control_flow",
+    **{f"tinyjax.{n}": "windows" for n in ("primitives.pooling", "transforms.folding")},
+}
 
 
 # ---- the site ------------------------------------------------------------------------------------
@@ -111,7 +120,7 @@ def pages(module: ModuleType, overview: str) -> Iterator[tuple[str, str]]:
         if anchor == f"{module.__name__}.{name}":
             aliases = [other for other in at if at[other] == at[name] and other != name]
             entries.setdefault(page, []).append(entry(anchor, name, value, aliases))
-    for page, texts in entries.items():
+    for page, texts in sorted(entries.items(), key=lambda item: ("/others" in item[0], item[0])):
         back = "../" * page.count("/") + overview
         title = module.__name__ + (f": {short(page)}" if page.count("/") > 1 else "")
         head = f"# {title}\n\n[All names of the module]({back})\n\n"

@@ -33,7 +33,12 @@ def named(entry: str) -> str:
 def escaped(text: str) -> str:
     """Text whose signs, outside of `code`, mean nothing to Markdown."""
     pieces = re.split(r"(`[^`]*`)", text)
-    return "".join(p if p.startswith("`") else re.sub(r"([|*_<\[\]#])", r"\\\1", p) for p in pieces)
+    return "".join(piece if piece.startswith("`") else plain(piece) for piece in pieces)
+
+
+def plain(text: str) -> str:
+    """Text without code in which no sign means anything."""
+    return re.sub(r"([|*_\[\]#])", r"\\\1", text.replace("<", "&lt;"))
 
 
 def fenced(code: str, language: str = "python") -> str:
