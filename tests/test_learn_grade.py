@@ -15,7 +15,7 @@ import pytest
 
 from tinyjax.learn import cli
 from tinyjax.learn.exercise import find
-from tinyjax.learn.export import plain_notebook
+from tinyjax.learn.export import graded_notebook, plain_notebook
 from tinyjax.learn.grade import Row, harmless, write_table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -226,6 +226,29 @@ def test_a_notebook_counts(tmp_path):
     assert "no cell that begins with %%exercise third_derivative" in cem["detail"]
 
 
+def test_a_notebook_of_nbgrader_counts(tmp_path):
+    """Its graded cells do not: what a student makes of `graded` is nobody's concern here."""
+    room = tmp_path / "submitted"
+    for student, source in {
+        "ann": RIGHT,
+        "bob": WRONG.source,
+        "cem": f"graded = print\n{WRONG.source}",
+        "dot": "",
+    }.items():
+        notebook = graded_notebook(THIRD)
+        for cell in notebook.cells:
+            if cell.metadata.nbgrader.solution:
+                cell.source = source
+            if cell.metadata.nbgrader.grade:
+                cell.source = "1 / 0"
+        notebook.cells.append(nbformat.v4.new_code_cell("%time\nmine = 1"))
+        place = "01_grad/third_derivative.ipynb"
+        hand_in(room, student, place, nbformat.writes(notebook))
+    rows = grade(room)
+    assert [row["status"] for row in rows] == ["pass", "fail", "fail", "fail"]
+    assert [row["misconceptions"] for row in rows[1:3]] == [WRONG.misconception] * 2
+
+
 def test_files_of_other_kinds(tmp_path):
     room = tmp_path / "class"
     outside = hand_in(tmp_path / "elsewhere", "eve", "third_derivative.py", RIGHT)
@@ -309,7 +332,7 @@ def test_an_interrupted_run_keeps_what_it_has(number, tmp_path):
         assert process.returncode == -number
     else:
         assert process.returncode == 130
-        assert "2 of 3: interrupted" in said
+        assert "2 of 3 rows in" in said and "Interrupted." in said
         assert [row["student"] for row in read(out)] == ["ann", "bob"]
     deadline = time.monotonic() + 30
     while left_behind(mark):

@@ -36,7 +36,9 @@ def check_command(args: argparse.Namespace) -> int:
     """Checks the named exercises, all of them, or the one at hand."""
     chosen = list(exercises()) if args.all else [find(name) for name in args.name] or [current()]
     verdicts = []
-    with Grader(forked=args.alone) as grader:
+    if args.seed < 0:
+        raise SystemExit("tinyjax: --seed must not be negative")
+    with Grader(args.seed, forked=args.alone) as grader:
         for exercise in chosen:
             verdict = grader.check(exercise)
             verdicts.append(verdict)
@@ -94,7 +96,7 @@ def goto_command(args: argparse.Namespace) -> int:
 
 def hint_command(args: argparse.Namespace) -> int:
     """Shows the hints so far and the next one."""
-    exercise = find(args.name)
+    exercise = find(args.name) if args.name else current()
     shown = min(exercise_facts(exercise.name).get("hints", 0) + 1, len(exercise.hints))
     note_exercise(exercise.name, hints=shown)
     hints = exercise.hints[:shown]
@@ -187,11 +189,12 @@ def build_parser() -> argparse.ArgumentParser:
     checking = add("check", check_command, "check an exercise and explain what is wrong")
     checking.add_argument("name", nargs="*", help="exercises; the one at hand when left out")
     checking.add_argument("--all", action="store_true", help="check every exercise")
+    checking.add_argument("--seed", type=int, default=0, help="of the random inputs (0)")
     checking.add_argument("--json", action="store_true", help=json_help)
     watch.add_command(commands, main, current)
-    add("hint", hint_command, "show the next of three hints", named=True).add_argument(
-        "--json", action="store_true", help=json_help
-    )
+    hinting = add("hint", hint_command, "show the next of three hints")
+    hinting.add_argument("name", nargs="?", help="the exercise; the one at hand when left out")
+    hinting.add_argument("--json", action="store_true", help=json_help)
     add("list", list_command, "show the exercises and your progress").add_argument(
         "--json", action="store_true", help=json_help
     )

@@ -168,7 +168,8 @@ def summary(exercise: Exercise, grader: Grader, found: list[str]) -> str:
         return f"{len(found)} complaint{'s' * (len(found) > 1)}"
     counts = ", ".join(f"{len(exercise.solutions(kind))} {kind}" for kind in ("right", "wrong"))
     seconds = grader.expected(exercise).seconds
-    return f"good (kind {exercise.kind}, {counts}, {len(exercise.checks)} checks, {seconds:.2f} s)"
+    checks = f"{len(exercise.checks)} check{'s' * (len(exercise.checks) > 1)}"
+    return f"good (kind {exercise.kind}, {counts}, {checks}, {seconds:.2f} s)"
 
 
 def add_commands(commands: argparse._SubParsersAction) -> None:

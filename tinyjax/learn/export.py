@@ -148,7 +148,8 @@ def graded_notebook(exercise: Exercise) -> NotebookNode:
     name = exercise.name
     solution = solution_cell(text_of(exercise, "stub"), text_of(exercise, "reference"))
     last = "The cells at the end grade what you wrote; **Validate** runs them all."
-    setup = "%load_ext tinyjax.learn\nfrom tinyjax.learn.notebook import graded"
+    setup = "%load_ext tinyjax.learn"
+    grader = "from tinyjax.learn.notebook import graded"  # anew, should a cell have used the name
     cells = [
         marked(new_markdown_cell(statement(exercise, last)), f"{name}-statement"),
         marked(new_code_cell(setup), f"{name}-setup"),
@@ -156,7 +157,8 @@ def graded_notebook(exercise: Exercise) -> NotebookNode:
         marked(new_code_cell(solution), f"{name}-solution", solution=True, locked=False),
     ]
     for number, check in enumerate(exercise.checks, 1):
-        cell = new_code_cell(f'graded("{name}", {json.dumps(check.name, ensure_ascii=False)})')
+        said = json.dumps(check.name, ensure_ascii=False)
+        cell = new_code_cell(f'{grader}\n\ngraded("{name}", {said})')
         grade = {"grade": True, "points": points(exercise)}
         cells.append(marked(cell, f"{name}-check-{number}", **grade))
     return notebook_of(cells)
@@ -252,7 +254,8 @@ def choose(names: list[str]) -> list[Exercise]:
     """The exercises and the topics named; all of them when nothing is."""
     every = list(exercises())
     topics = {exercise.topic for exercise in every}
-    wanted = {name if name in topics else find(name).name for name in names}
+    last = [Path(name).name for name in names]  # exercises/01_grad/ will do, too
+    wanted = {name if name in topics else find(name).name for name in last}
     return [e for e in every if not wanted or {e.name, e.topic} & wanted]
 
 

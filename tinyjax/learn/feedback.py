@@ -49,7 +49,7 @@ def render_check(result: CheckResult, again: bool = False) -> list[str]:
     if result.status == "not reached":
         lines[0] += " (not reached)"
     rows = [
-        ("input", result.input),
+        ("input", result.input or None),
         ("expected", result.expected),
         ("got", result.got),
         ("error", result.error),

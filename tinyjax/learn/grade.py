@@ -246,8 +246,10 @@ def grade_command(args: argparse.Namespace) -> int:
     rows = room.table()
     for line in summary(rows, wanted):
         print(line)
-    done = "" if complete else f" of {len(todo)}: interrupted; run it again for the rest"
+    done = "" if complete else f" of {len(todo)}"
     print(f"{len(rows)}{done} rows in {args.output}; random inputs of --seed {args.seed}")
+    if not complete:
+        print("Interrupted. A new run starts from the beginning and replaces the table.")
     return 0 if complete else 130
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tinyjax.learn.exercise import Exercise
 from tinyjax.learn.notebook import as_file
@@ -34,7 +35,7 @@ class Submission:
         return self.path.read_bytes()
 
     def source(self, data: bytes) -> str:
-        """The Python code of the file; of a notebook, that of its cell `%%exercise NAME`.
+        """The Python code of the file; of a notebook, that of the cells which are the student's.
 
         Raises:
           ValueError: the file is not in UTF-8, or no notebook, or without such a cell.
@@ -45,17 +46,27 @@ class Submission:
 
 
 def source_of_notebook(text: str, exercise: Exercise) -> str:
-    """The student's file that a notebook of `tinyjax export notebooks` amounts to."""
+    """The student's file that a notebook of `tinyjax export` amounts to, of either kind."""
+    cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    sources = {id(cell): "".join(cell["source"]) for cell in cells}
     magic = f"%%exercise {exercise.name}"
-    found = None
-    for cell in json.loads(text)["cells"]:
-        first, _, body = "".join(cell["source"]).lstrip().partition("\n")
-        if cell["cell_type"] == "code" and first.split() == magic.split():
-            found = body
-    if found is None:
+    found = []
+    for cell in cells:
+        first, _, body = sources[id(cell)].lstrip().partition("\n")
+        if first.split() == magic.split():
+            found = [body]  # the last one counts
+    if not found and any("nbgrader" in cell["metadata"] for cell in cells):
+        found = [sources[id(cell)] for cell in cells if is_students(cell)]
+    if not found:
         raise ValueError(f"the notebook has no cell that begins with {magic}")
-    lines = [line for line in found.splitlines() if not line.startswith(("%", "!"))]
-    return as_file(exercise, "\n".join(lines))
+    lines = "\n\n\n".join(found).splitlines()
+    return as_file(exercise, "\n".join(x for x in lines if not x.startswith(("%", "!"))))
+
+
+def is_students(cell: dict[str, Any]) -> bool:
+    """Whether a cell of an nbgrader notebook is the student's to write: its own, or a new one."""
+    said = cell["metadata"].get("nbgrader", {})
+    return bool(said.get("solution", not said.get("locked", False)))
 
 
 # --- A class -------------------------------------------------------------------------------------
