@@ -39,3 +39,11 @@ def test_the_home_page_has_three_doors(pages):
         "architecture.html",
         "api.html",
     }
+
+
+def test_the_home_page_draws_the_program_that_it_prints(site, pages):
+    [image] = [image for image in pages["index.html"].images if image["src"].endswith(".svg")]
+    assert (site / image["src"]).is_file()
+    printed = without_tags((site / "index.html").read_text(encoding="utf-8"))
+    equations = printed.count(":f32[] = ")
+    assert image["alt"].startswith(f"A graph of {equations} equations: sin, cos, mul")
