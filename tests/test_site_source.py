@@ -188,6 +188,11 @@ def test_an_entry_has_signature_parameters_errors_and_example():
     assert "```pycon\n>>> import tinyjax.numpy as jnp\n" in text
 
 
+def test_an_enumeration_shows_its_members():
+    text = names_hook.entry("here", "Precision", tinyjax.lax.Precision, [])
+    assert "```python\nPrecision.DEFAULT\nPrecision.HIGH\nPrecision.HIGHEST\n```" in text
+
+
 def test_a_long_signature_takes_several_lines():
     def long(first="a, b", *, second_of_the_parameters=float, third_of_the_parameters=np):
         """Nothing."""

@@ -1,6 +1,7 @@
 """A MkDocs hook: `<!-- names of tinyjax.numpy -->` becomes a table of what that module offers, and
 each name leads to its entry, on pages that stand under reference/."""
 
+import enum
 import importlib
 import inspect
 import re
@@ -74,7 +75,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 def names(module: ModuleType) -> Iterator[tuple[str, object]]:
     """The public functions and classes of a module that say what they are."""
-    for name, value in inspect.getmembers(module):
+    for name, value in sorted(inspect.getmembers(module), key=lambda item: item[0].lower()):
         is_own = (getattr(value, "__module__", None) or "").startswith("tinyjax")
         if callable(value) and is_own and inspect.getdoc(value) and not name.startswith("_"):
             yield name, value
@@ -130,13 +131,17 @@ def pages(module: ModuleType, overview: str) -> Iterator[tuple[str, str]]:
 def entry(anchor: str, name: str, value: object, aliases: list[str]) -> str:
     """The entry of a name: its signature, and all that its docstring says."""
     parts = [f"## `{name}` {{ #{anchor} }}", fenced(name + signature(value))]
+    if isinstance(value, enum.EnumType):
+        parts[1] = fenced("\n".join(f"{name}.{member}" for member in value.__members__))
     if aliases:
         parts.append("Also called " + ", ".join(f"`{alias}`" for alias in aliases) + ".")
     return "\n\n".join([*parts, prose(inspect.getdoc(value) or "")])
 
 
 def parameters(function: object) -> list[inspect.Parameter] | None:
-    """The parameters of a function, if they can be known."""
+    """The parameters of a function, if they can be known; those of an enumeration do not matter."""
+    if isinstance(function, enum.EnumType):
+        return None
     try:
         return list(inspect.signature(function).parameters.values())  # type: ignore[arg-type]
     except (TypeError, ValueError):
