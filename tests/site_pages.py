@@ -58,11 +58,12 @@ class Page(HTMLParser):
 
 def build_once(shared: Path) -> Path:
     """The site, built as `make site` builds it, by the first process of pytest that comes here."""
-    folder = shared / "site"
+    folder, stamp = shared / "site", shared / "site.built"
     with (shared / "site.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "sitemap.xml").exists():
+        if not stamp.exists():
             build(folder)
+            stamp.touch()
     return folder
 
 
