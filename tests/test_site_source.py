@@ -4,6 +4,7 @@ import html
 import importlib
 import itertools
 import pkgutil
+import re
 import sys
 from pathlib import Path
 
@@ -200,6 +201,14 @@ def test_a_long_signature_takes_several_lines():
     shown = names_hook.signature(long)
     assert names_hook.signature(lambda x, y=1: x) == "(x, y=1)"
     assert "second_of_the_parameters=float" in shown and "third_of_the_parameters=..." in shown
+
+
+def test_the_reference_asks_for_functions_not_for_files():
+    """A name that is also a file's would show the file, with all that is in it."""
+    for page in ("api.md", "api_arrays.md"):
+        text = (ROOT.parent / "docs" / page).read_text(encoding="utf-8")
+        for name in re.findall(r"^::: tinyjax\.(\S+)", text, re.MULTILINE):
+            assert not (ROOT / name.replace(".", "/")).with_suffix(".py").exists(), name
 
 
 @pytest.mark.slow
