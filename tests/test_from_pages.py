@@ -1,5 +1,6 @@
 """The pages for those who come from elsewhere: each name they promise exists, here and in JAX."""
 
+import doctest
 import importlib
 import re
 from pathlib import Path
@@ -88,3 +89,17 @@ def test_what_is_only_here_is_not_in_jax():
 def test_modules_that_are_imported_exist(page):
     for module in MODULES.findall((DOCS / page).read_text(encoding="utf-8")):
         assert module in ("", "mpi") or exists("tinyjax", module.rstrip("."))
+
+
+@pytest.mark.parametrize("page", ["index.md", "from_pytorch.md", "from_autograd.md"])
+def test_the_examples_run_on_jax(page):
+    """With another import line; the results are printed as the page shows them."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    text = text.replace("import tinyjax as jax", "import jax").replace(
+        "import tinyjax", "import jax"
+    )
+    code = "\n".join(re.findall(r"^```pycon\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+    report: list[str] = []
+    example = doctest.DocTestParser().get_doctest(code, {}, page, page, 0)
+    result = doctest.DocTestRunner().run(example, out=report.append)
+    assert result.attempted and not result.failed, "".join(report)
