@@ -3,11 +3,11 @@
 #
 # `x[10]` raises no error when `x` has five elements: you get the last one. That hides mistakes.
 #
-# Write `look_up(table, positions, default)`. `table` has the shape `(n,)`, and `positions` is an
-# array of integers. Return an array with the element of `table` at each position, and `default`
-# (a number) where `table` has no such position. Positions count as in Python: from 0 to `n - 1`,
-# and from the end with -1 down to `-n`. For `table = [5, 6, 7]`, `positions = [0, 3, -1, -4]` and
-# `default = 0.5` the result is `[5, 0.5, 7, 0.5]`.
+# Write `look_up(table, positions, default)`. `table` has the shape `(n,)` and the dtype float32, and
+# `positions` is an array of integers. Return an array of float32 with the element of `table` at
+# each position, and `default` (a number) where `table` has no such position. Positions count as in
+# Python: from 0 to `n - 1`, and from the end with -1 down to `-n`. For `table = [5.0, 6.0, 7.0]`,
+# `positions = [0, 3, -1, -4]` and `default = 0.5` the result is `[5.0, 0.5, 7.0, 0.5]`.
 #
 # Run this file, or `tinyjax check out_of_bounds`, to see whether it is right.
 

@@ -9,11 +9,11 @@
 #
 # `x[10]` raises no error when `x` has five elements: you get the last one. That hides mistakes.
 #
-# Write `look_up(table, positions, default)`. `table` has the shape `(n,)`, and `positions` is an
-# array of integers. Return an array with the element of `table` at each position, and `default`
-# (a number) where `table` has no such position. Positions count as in Python: from 0 to `n - 1`,
-# and from the end with -1 down to `-n`. For `table = [5, 6, 7]`, `positions = [0, 3, -1, -4]` and
-# `default = 0.5` the result is `[5, 0.5, 7, 0.5]`.
+# Write `look_up(table, positions, default)`. `table` has the shape `(n,)` and the dtype float32, and
+# `positions` is an array of integers. Return an array of float32 with the element of `table` at
+# each position, and `default` (a number) where `table` has no such position. Positions count as in
+# Python: from 0 to `n - 1`, and from the end with -1 down to `-n`. For `table = [5.0, 6.0, 7.0]`,
+# `positions = [0, 3, -1, -4]` and `default = 0.5` the result is `[5.0, 0.5, 7.0, 0.5]`.
 #
 # Run this file, or `tinyjax check out_of_bounds`, to see whether it is right.
 
@@ -93,6 +93,13 @@ def look_up(table, positions, default):
     return jnp.where(inside, table[positions], default)
 
 
+# %% right: the default in the dtype of the table
+def look_up(table, positions, default):
+    n = table.shape[0]
+    ok = (positions >= -n) & (positions < n)
+    return jnp.where(ok, table[positions], jnp.asarray(default).astype(table.dtype))
+
+
 # %% right: a longer table
 def look_up(table, positions, default):
     n = table.size
@@ -152,6 +159,13 @@ def look_up(table, positions, default):
 def look_up(table, positions, default):
     n = table.shape[0]
     return table[positions[(positions >= -n) & (positions < n)]]
+
+
+# %% wrong: whole numbers
+# You cut the numbers down to integers: table and default are float32, and so is the result.
+def look_up(table, positions, default):
+    found = table.at[positions].get(mode="fill", fill_value=default)
+    return found.astype(jnp.int32)
 
 
 # %% wrong: one too many
