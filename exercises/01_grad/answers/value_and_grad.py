@@ -144,6 +144,28 @@ def tangent(f, x):
     return line
 
 
+# %% wrong: the formula as printed
+# You wrote the formula inside the line, so each use of the line calls f twice, for the value and
+# for the slope: ask for both before, with one value_and_grad.
+def tangent(f, x):
+    return lambda t: f(x) + jax.grad(f)(x) * (t - x)
+
+
+# %% wrong: the slope before, the value inside
+# You call f inside the line, so each use of the line calls it again: take the value from
+# value_and_grad, together with the slope.
+def tangent(f, x):
+    slope = jax.grad(f)(x)
+    return lambda t: f(x) + slope * (t - x)
+
+
+# %% wrong: the curve itself
+# You returned the height of the curve at t: the tangent is a straight line, made from the value and
+# the slope at x.
+def tangent(f, x):
+    return lambda t: f(t)
+
+
 # %% wrong: the gradient first
 # You took the first of the pair for the slope: value_and_grad returns the value first.
 def tangent(f, x):
