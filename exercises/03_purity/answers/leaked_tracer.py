@@ -151,7 +151,8 @@ def pure_step(theta, x, y, lr):
 
 
 # %% wrong: returned and stored
-# You return the largest error, but a tracer is still stored outside: leave the append out.
+# You return the largest error, but the loss on the way stores a tracer outside, and to clear the
+# list later is too late: use a loss without the append.
 def noted_loss(theta, x, y):
     errors = jnp.abs(theta[0] * x + theta[1] - y)
     worst.append(jnp.max(errors))
