@@ -96,6 +96,25 @@ def called_once(student, w, x, y, limit):
     return {"gradient": gradient, "calls of the model": len(calls)}
 
 
+def draw_at_the_limit(rng):
+    """Points whose errors are exact; two are at the limit, above and below, and one is beyond."""
+    w = rng.integers(1, 5, size=2) / 2
+    x = rng.permutation(np.arange(1, 7))
+    limit = float(rng.integers(3, 7))
+    errors = rng.permutation([limit, -limit, limit + 1.5, 0.5, -1.0, 1.5])
+    return {
+        "w": w.astype(np.float32),
+        "x": x.astype(np.float32),
+        "y": (w[0] * x + w[1] - errors).astype(np.float32),
+        "limit": limit,
+    }
+
+
+@check("gradient and loss, with errors at the limit", draw=draw_at_the_limit)
+def at_the_limit(student, w, x, y, limit):
+    return student.trimmed(lambda w, x: w[0] * x + w[1], w, x, y, limit)[:2]
+
+
 # %% reference
 def trimmed(model, w, x, y, limit):
     """The gradient of the trimmed loss, the loss, and how many points were left out."""
@@ -113,11 +132,11 @@ def trimmed(model, w, x, y, limit):
 def trimmed(model, w, x, y, limit):
     def loss(w):
         errors = model(w, x) - y
-        squares = (errors * (jnp.abs(errors) < limit)) ** 2
+        squares = (errors * (jnp.abs(errors) <= limit)) ** 2
         return squares.sum(), errors
 
     gradient, errors = jax.grad(loss, has_aux=True)(w)
-    kept = errors[jnp.abs(errors) < limit]
+    kept = errors[jnp.abs(errors) <= limit]
     return gradient, kept @ kept, errors.size - kept.size
 
 
@@ -196,6 +215,31 @@ def trimmed(model, w, x, y, limit):
         return jnp.sum(jnp.where(counts, errors**2, 0.0)), jnp.sum(~counts)
 
     gradient, (value, left_out) = jax.value_and_grad(loss, has_aux=True)(w)
+    return gradient, value, left_out
+
+
+# %% wrong: returned as it comes
+# You returned the result of value_and_grad as it comes, ((loss, aux), gradient): take it apart, and
+# return the three in the order gradient, loss, number of points left out.
+def trimmed(model, w, x, y, limit):
+    def loss(w):
+        errors = model(w, x) - y
+        counts = jnp.abs(errors) <= limit
+        return jnp.sum(jnp.where(counts, errors**2, 0.0)), jnp.sum(~counts)
+
+    return jax.value_and_grad(loss, has_aux=True)(w)
+
+
+# %% wrong: less than the limit
+# You left out errors that are as large as the limit: those at most `limit` count, so compare
+# with <=.
+def trimmed(model, w, x, y, limit):
+    def loss(w):
+        errors = model(w, x) - y
+        counts = jnp.abs(errors) < limit
+        return jnp.sum(jnp.where(counts, errors**2, 0.0)), jnp.sum(~counts)
+
+    (value, left_out), gradient = jax.value_and_grad(loss, has_aux=True)(w)
     return gradient, value, left_out
 
 
