@@ -19,8 +19,6 @@
 #     jacobian_row(f, jnp.array([2.0, 3.0]), 0)     # [3. 2.]
 #     jacobian_row(f, jnp.array([2.0, 3.0]), -1)    # [0. 6.]
 #
-# One pull is enough for one row.
-#
 # Run this file, or `tinyjax check jacobian_row`, to see whether it is right.
 
 # %% given
