@@ -5,7 +5,7 @@
 # nobody can store it. But its product with a direction `v` is only as long as `v`, and `jvp` of
 # `grad(f)` computes it without the matrix (chapter 08).
 #
-# Write `hvps(f, x, directions)` for many directions at once. `f` takes an array of shape `(n,)` and
+# Write `hvps(f, x, directions)` for several directions. `f` takes an array of shape `(n,)` and
 # returns a number, `x` is such an array, and `directions` has the shape `(m, n)`. The result has
 # this shape, too: row `i` is the Hessian of `f` at `x`, times row `i` of `directions`. No array in
 # your program may be as large as the Hessian. `f` will be a function of `jnp`, and yours is traced.
