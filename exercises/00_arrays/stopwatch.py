@@ -6,7 +6,7 @@
 #
 # Write `seconds(f, x, clock)`: how long one call `f(x)` takes from the moment it is made until its
 # values are there, compilation left out. Call `f` once before you start the clock, so that it is
-# compiled. `clock()` returns the present time in seconds, as `time.perf_counter()` does; `f(x)`
+# compiled. (You may time several more and return the mean or the best.) `clock()` returns the present time in seconds, as `time.perf_counter()` does; `f(x)`
 # returns an array.
 #
 # The checks bring a clock and a function that pretend: a compilation of 5 seconds, a call that

@@ -12,7 +12,7 @@
 #
 # Write `seconds(f, x, clock)`: how long one call `f(x)` takes from the moment it is made until its
 # values are there, compilation left out. Call `f` once before you start the clock, so that it is
-# compiled. `clock()` returns the present time in seconds, as `time.perf_counter()` does; `f(x)`
+# compiled. (You may time several more and return the mean or the best.) `clock()` returns the present time in seconds, as `time.perf_counter()` does; `f(x)`
 # returns an array.
 #
 # The checks bring a clock and a function that pretend: a compilation of 5 seconds, a call that
@@ -130,6 +130,8 @@ def measured(student, compiling, call, work):
     """What the student's stopwatch shows on such a machine."""
     machine = Machine(compiling, call, work)
     seconds = student.seconds(machine.f, np.ones(3, np.float32), machine.clock)
+    if isinstance(seconds, float):
+        seconds = round(seconds, 6)
     return {"seconds": seconds, "clock was read": machine.asked}
 
 
@@ -171,6 +173,15 @@ def seconds(f, x, clock=time.perf_counter):
 
     once()
     return min(once() for _ in range(5))
+
+
+# %% right: the mean of ten
+def seconds(f, x, clock=time.perf_counter):
+    jax.block_until_ready(f(x))
+    start = clock()
+    for _ in range(10):
+        jax.block_until_ready(f(x))
+    return (clock() - start) / 10
 
 
 # %% right: looking at the values
