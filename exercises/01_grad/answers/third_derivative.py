@@ -153,6 +153,12 @@ def third_derivative(f):
     return lambda x: jax.grad(jax.grad(jax.grad(f)(x)))(x)
 
 
+# %% wrong: a number
+# You returned a number: third_derivative returns a function, which takes x and gives f'''(x).
+def third_derivative(f):
+    return jax.grad(jax.grad(jax.grad(f)))(1.0)
+
+
 # %% wrong: the answer for the example
 # You returned the answer for the example, 6: the function must work for every f.
 def third_derivative(f):
