@@ -162,6 +162,12 @@ def sgd_step(theta, x, y, lr):
     return -lr * jax.grad(loss)(theta, x, y)
 
 
+# %% wrong: what is to be subtracted
+# You returned what is to be subtracted: the new theta is the old theta minus lr times the gradient.
+def sgd_step(theta, x, y, lr):
+    return lr * jax.grad(loss)(theta, x, y)
+
+
 # %% wrong: with respect to x
 # You differentiated with respect to x: the data stay, it is theta (argument 0) that moves.
 def sgd_step(theta, x, y, lr):
