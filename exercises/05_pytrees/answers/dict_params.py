@@ -174,6 +174,30 @@ def loss(params, t, y):
     return jnp.mean(curve - y) ** 2
 
 
+# %% wrong: no square in the exponent
+# You left out the square in the exponent: it is -(z ** 2), the same on both sides of the center.
+def loss(params, t, y):
+    bump = params["bump"]
+    curve = params["height"] * jnp.exp(-(t - bump["center"]) / bump["width"])
+    return jnp.mean((curve - y) ** 2)
+
+
+# %% wrong: no square around the width
+# You squared the distance alone: divide by the width first, and square the quotient.
+def loss(params, t, y):
+    bump = params["bump"]
+    curve = params["height"] * jnp.exp(-((t - bump["center"]) ** 2) / bump["width"])
+    return jnp.mean((curve - y) ** 2)
+
+
+# %% wrong: no square of the difference
+# You took the mean of the differences: square each of them first.
+def loss(params, t, y):
+    bump = params["bump"]
+    curve = params["height"] * jnp.exp(-(((t - bump["center"]) / bump["width"]) ** 2))
+    return jnp.mean(curve - y)
+
+
 # %% wrong: a root
 # You took the square root of the mean: the loss is the mean itself.
 def loss(params, t, y):
