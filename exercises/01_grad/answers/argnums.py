@@ -168,6 +168,13 @@ def gradients(loss, x, y, w, b):
     return jax.grad(loss, argnums=2)(x, y, w, b)
 
 
+# %% wrong: the sum of the pair
+# You added the two derivatives: they are a pair, one for w and one for b.
+def gradients(loss, x, y, w, b):
+    dw, db = jax.grad(loss, argnums=(2, 3))(x, y, w, b)
+    return dw + db
+
+
 # %% wrong: w twice
 # You took the derivative with respect to w twice: the second one belongs to b.
 def gradients(loss, x, y, w, b):
