@@ -351,6 +351,36 @@ def threefry_2x32(key, high, low):
     return x, y
 
 
+# %% wrong: groups counted from 0
+# You counted the groups from 0: they are groups 1 to 5, so the first rotates by 13, 15, 26, 6, and
+# adds words 1 and 2 of the key.
+def threefry_2x32(key, high, low):
+    k = [key[0], key[1], key[0] ^ key[1] ^ np.uint32(0x1BD11BDA)]
+    x, y = high + k[0], low + k[1]
+    for g in range(5):
+        for r in (13, 15, 26, 6) if g % 2 else (17, 29, 16, 24):
+            x = x + y
+            y = (y << np.uint32(r) | y >> np.uint32(32 - r)) ^ x
+        x = x + k[g % 3]
+        y = y + k[(g + 1) % 3] + np.uint32(g)
+    return x, y
+
+
+# %% wrong: the words of groups counted from 0
+# You rotated as you should, but counted the groups from 0 afterwards: after the first group, g
+# is 1.
+def threefry_2x32(key, high, low):
+    k = [key[0], key[1], key[0] ^ key[1] ^ np.uint32(0x1BD11BDA)]
+    x, y = high + k[0], low + k[1]
+    for g in range(5):
+        for r in (17, 29, 16, 24) if g % 2 else (13, 15, 26, 6):
+            x = x + y
+            y = (y << np.uint32(r) | y >> np.uint32(32 - r)) ^ x
+        x = x + k[g % 3]
+        y = y + k[(g + 1) % 3] + np.uint32(g)
+    return x, y
+
+
 # %% wrong: no constant
 # You left the constant out of the third word: it is k0 ^ k1 ^ 0x1BD11BDA.
 def threefry_2x32(key, high, low):
