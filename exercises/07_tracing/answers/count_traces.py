@@ -232,6 +232,16 @@ def count_traces(f, arguments):
     return len(types)
 
 
+# %% wrong: types of Python only
+# You counted the types of Python: arrays of different shapes or dtypes have the same type, and each
+# kind is traced for itself.
+def count_traces(f, arguments):
+    compiled = jax.jit(f)
+    for x in arguments:
+        compiled(x)
+    return len({type(x) for x in arguments})
+
+
 # %% wrong: changes of kind
 # You counted how often the kind of the argument changes: jit keeps all its programs, so a kind
 # that comes back is not traced again.
