@@ -77,7 +77,9 @@ class Browser:
 
     def excess_width(self) -> int:
         """By how many pixels the page is wider than the window."""
-        return self.run("return document.documentElement.scrollWidth - window.innerWidth")
+        # Not innerWidth: a phone zooms out until a page that is too wide fits.
+        page = "document.documentElement"
+        return self.run(f"return {page}.scrollWidth - {page}.clientWidth")
 
     def violations(self) -> list[str]:
         """What axe-core calls serious or critical, with the elements."""
