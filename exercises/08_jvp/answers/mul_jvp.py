@@ -98,13 +98,17 @@ def draw_vectors(rng):
     return {name: vector(rng, n) for name in ("x", "y", "v")}
 
 
-@check("tangents go forward")
+@check("x * y, both change")
+def both(student, x, y, dx, dy, a, da):
+    return jax.jvp(jnp.multiply, (x, y), (dx, dy))
+
+
+@check("one operand stands still")
 def forward(student, x, y, dx, dy, a, da):
     def slope(x):
-        return jax.jvp(lambda x: a * x * (x * y), (x,), (dx,))[1]
+        return jax.jvp(lambda x: a * (x * x), (x,), (dx,))[1]
 
     return {
-        "x * y, both change": jax.jvp(jnp.multiply, (x, y), (dx, dy)),
         "a * x, only x changes": jax.jvp(lambda x: a * x, (x,), (dx,)),
         "a * x, only a changes": jax.jvp(lambda a: a * x, (a,), (da,)),
         "how a slope changes": jax.jvp(slope, (x,), (dy,)),
@@ -113,8 +117,11 @@ def forward(student, x, y, dx, dy, a, da):
 
 @check("gradients, with the package's own examples", draw=draw_vectors)
 def reverse(student, x, y, v):
-    gradient = jax.grad(lambda x: jnp.sum(v * x * (y * jnp.sin(x))))(x)
-    return {"gradient": gradient, "examples": run_examples(jax.grad, jax.vjp)}
+    def f(x):
+        wave = y * jnp.sin(x)
+        return jnp.sum(v * (wave * wave))
+
+    return {"gradient": jax.grad(f)(x), "examples": run_examples(jax.grad, jax.linearize)}
 
 
 # %% reference
@@ -190,6 +197,27 @@ def mul_jvp(primals, tangents):
     if isinstance(dy, Zero):
         return x * y, dx * y
     return x * y, dx * dy
+
+
+# %% wrong: the product of the tangents, and of a Zero
+# You multiplied the tangents with each other: each tangent is multiplied by the other operand, and
+# the two products are added. The term of a Zero is left out.
+def mul_jvp(primals, tangents):
+    x, y = primals
+    dx, dy = tangents
+    return x * y, dx * dy
+
+
+# %% wrong: with its own operand, if both change
+# You multiplied each tangent by its own operand: u' goes with v, and v' with u.
+def mul_jvp(primals, tangents):
+    x, y = primals
+    dx, dy = tangents
+    if isinstance(dx, Zero):
+        return x * y, x * dy
+    if isinstance(dy, Zero):
+        return x * y, dx * y
+    return x * y, x * dx + y * dy
 
 
 # %% wrong: each with its own operand
