@@ -225,6 +225,29 @@ def simulate(level, inflow, capacity):
     return lax.scan(day, level, inflow)
 
 
+# %% wrong: evaporation before the inflow is there
+# Your water evaporates before it spills: the order is inflow, spill, then the factor 0.9 on what
+# stays.
+def simulate(level, inflow, capacity):
+    def day(level, water):
+        level = 0.9 * level + water
+        spilled = jnp.maximum(level - capacity, 0.0)
+        return level - spilled, spilled
+
+    return lax.scan(day, level, inflow)
+
+
+# %% wrong: no evaporation
+# You left out the evaporation: what stays is multiplied with 0.9.
+def simulate(level, inflow, capacity):
+    def day(level, water):
+        level = level + water
+        spilled = jnp.maximum(level - capacity, 0.0)
+        return level - spilled, spilled
+
+    return lax.scan(day, level, inflow)
+
+
 # %% wrong: what spills stays
 # What spills is still in your reservoir: take it away from the level.
 def simulate(level, inflow, capacity):
