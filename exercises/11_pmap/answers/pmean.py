@@ -68,7 +68,7 @@ import tinyjax as jax
 from tinyjax.learn import check
 
 devices = 4
-seconds = 30.0
+seconds = 60.0
 
 
 def draw(rng):

@@ -73,7 +73,7 @@ from tinyjax.learn import check, run_examples
 from tinyjax.transforms.named_reductions import psum_p
 
 devices = 4
-seconds = 30.0
+seconds = 60.0
 
 
 def install(student):

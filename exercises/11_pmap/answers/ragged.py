@@ -76,7 +76,7 @@ import tinyjax.numpy as jnp
 from tinyjax.learn import check
 
 devices = 4
-seconds = 30.0
+seconds = 60.0
 
 
 def draw(rng):
