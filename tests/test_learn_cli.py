@@ -122,6 +122,8 @@ def test_goto_chooses_the_exercise_at_hand(desk, capsys):
     after = following(find("sgd_step"))
     assert f"Next: tinyjax goto {after.name}." in capsys.readouterr().out
     assert current().name == after.name  # it is solved: on to the next
+    assert cli.main(["goto", "sgd_step"]) == 0  # to look at it again
+    assert current().name == "sgd_step"
 
 
 def test_after_the_last_comes_the_first_unsolved(desk):
@@ -253,6 +255,34 @@ def test_a_server_that_is_killed_leaves_nothing_in_a_shell_either(desk):
     assert (done.returncode, done.stderr) == (1, "")
     assert "the process that runs your code was ended by it" in done.stdout
     assert not [p for p in psutil.process_iter(["cmdline"]) if mark in str(p.info["cmdline"])]
+
+
+def test_a_file_of_notepad(desk):
+    """A byte order mark and carriage returns are no mistake."""
+    source = find("third_derivative").reference.source.replace("\n", "\r\n")
+    find("third_derivative").path.write_bytes(b"\xef\xbb\xbf" + source.encode())
+    assert cli.main(["check", "third_derivative"]) == 0
+
+
+def test_a_terminal_that_knows_ascii_only(desk, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    find("third_derivative").path.write_text("raise ValueError('é日')", encoding="utf-8")
+    done = command("check", "third_derivative")
+    assert (done.returncode, done.stderr) == (1, "") and r"\xe9\u65e5" in done.stdout
+
+
+def test_no_command_shows_the_help(capsys):
+    assert cli.main([]) == 2
+    assert "tinyjax watch" in capsys.readouterr().out
+
+
+def test_an_interrupt_is_no_traceback(desk, monkeypatch, capsys):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "chapters", interrupt)
+    assert cli.main(["list"]) == 130
+    assert capsys.readouterr().err == "tinyjax: interrupted\n"
 
 
 def test_predictions_are_recorded(desk, capsys):

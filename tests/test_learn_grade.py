@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tinyjax.learn import cli
-from tinyjax.learn.exercise import find
+from tinyjax.learn.exercise import Exercise, Solution, find
 from tinyjax.learn.export import graded_notebook, plain_notebook
 from tinyjax.learn.grade import Row, harmless, write_table
 
@@ -176,6 +176,65 @@ def test_a_submission_cannot_spoil_the_kernels_of_the_next(tmp_path):
     hand_in(room, "bob", "sgd_step.py", STEP.reference.source)
     ann, bob = grade(room, "--jobs", "1", name="sgd_step")
     assert ann["status"] == bob["status"] == "pass", (ann, bob)
+
+
+def test_notes_are_written_whatever_there_is_to_say(tmp_path):
+    """An unreadable file, and words that no file can hold."""
+    room, notes = tmp_path / "class", tmp_path / "notes"
+    hand_in(room, "ann", "third_derivative.ipynb", '{"cells": 3}')
+    hand_in(room, "bob", "third_derivative.py", "raise ValueError('\\ud800')")
+    hand_in(room, "cem", "third_derivative.py", "import os; os.kill(os.getpid(), 40)")
+    hand_in(room, "dot", "third_derivative.py", RIGHT)
+    rows = {row["student"]: row for row in grade(room, "--feedback", str(notes))}
+    assert [rows[name]["status"] for name in rows] == ["fail", "fail", "crash", "pass"]
+    assert "the file cannot be read" in (notes / "ann" / "third_derivative.txt").read_text()
+    assert r"\ud800" in (notes / "bob" / "third_derivative.txt").read_text()
+    assert "signal 40" in rows["cem"]["detail"]
+
+
+def test_files_are_read_before_any_code_runs(tmp_path):
+    """Who changes a classmate's file meanwhile changes nothing."""
+    room = tmp_path / "class"
+    hand_in(room, "ann", "third_derivative.py", "")
+    bob = hand_in(room, "bob", "third_derivative.py", RIGHT)
+    spoil = f"open({str(bob)!r}, 'w').write('1 / 0')\n"
+    hand_in(room, "ann", "third_derivative.py", spoil + RIGHT)
+    assert [row["status"] for row in grade(room, "--jobs", "1")] == ["pass", "pass"]
+    assert bob.read_text() == "1 / 0"
+
+
+def test_a_failure_of_the_grader_is_nobodys_failure(tmp_path, monkeypatch, capsys):
+    broken = THIRD.reference.source.replace("jax.grad(", "jax.no_such(")
+    monkeypatch.setattr(Exercise, "reference", Solution("reference", broken))
+    room = tmp_path / "class"
+    hand_in(room, "ann", "third_derivative.py", RIGHT)
+    out = tmp_path / "out.csv"
+    assert cli.main(["grade", str(room), "-o", str(out)]) == 1
+    (row,) = read(out)
+    assert row["status"] == "not graded" and "the grader itself failed" in row["detail"]
+    assert "1 rows are not graded" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux")
+def test_not_even_what_hides_its_environment_stays(tmp_path):
+    mark = f"tinyjax-hidden-{os.getpid()}"
+    room = tmp_path / "class"
+    hand_in(
+        room, "ann", "third_derivative.py",
+        "import os, signal, sys, time\n"
+        "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n"
+        f"        code = 'import time; time.sleep(600) # {mark}'\n"
+        "        os.execve(sys.executable, [sys.executable, '-c', code], {})\n    os._exit(0)\n"
+        "time.sleep(1)\nos.kill(os.getppid(), signal.SIGKILL)\n",
+    )  # fmt: skip
+    out = tmp_path / "out.csv"
+    done = subprocess.run(
+        [sys.executable, "-m", "tinyjax.learn", "grade", str(room), "-o", str(out)],
+        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [row["status"] for row in read(out)] == ["crash"]
+    assert left_behind(mark) == []
 
 
 # --- Inputs --------------------------------------------------------------------------------------
@@ -356,6 +415,10 @@ def test_bad_arguments_are_named(tmp_path):
         cli.main(["grade", str(room), "-o", out])
     with pytest.raises(SystemExit, match="-o .* must be a file in a folder that exists"):
         cli.main(["grade", str(room), "-o", str(tmp_path)])
+    hand_in(room, "ann", "third_derivative.py", RIGHT)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SystemExit, match="the results cannot be written: .*file"):
+        cli.main(["grade", str(room), "-o", out, "--feedback", str(tmp_path / "file")])
     with pytest.raises(SystemExit, match="--jobs must be at least 1"):
         cli.main(["grade", str(room), "-o", out, "--jobs", "0"])
     with pytest.raises(SystemExit, match="no exercise is called 'third'"):

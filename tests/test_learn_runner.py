@@ -1,7 +1,9 @@
 """Whatever a student's code does, a verdict comes back, and in time."""
 
 import json
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -138,6 +140,120 @@ def test_patches_gain_nothing(name, grader):
     assert not grader.check(EXERCISE, patch + WRONG).passed
     assert not grader.check(EXERCISE, patch + SOLUTION).passed
     assert grader.check(EXERCISE, SOLUTION).passed  # the next one finds the package whole
+
+
+JIT_PATCHES = {
+    "a flag": "jax.config.update('jax_disable_jit', True)\n",
+    "a flag, late": "",
+    "the checks' own names": "",
+}
+PYTHON_FLOATS = """
+def sgd_step(theta, x, y, lr):
+    {first}
+    g = jax.grad(loss)(theta, x, y)
+    return jnp.array([theta[0] - lr * float(g[0]), theta[1] - lr * float(g[1])])
+"""
+LATE = {
+    "a flag, late": "jax.config.update('jax_disable_jit', True)",
+    "the checks' own names": (
+        "import sys; names = sys._getframe(1).f_globals; names['jax'] = type('Fake', (), "
+        "{'jit': staticmethod(lambda f: f), 'grad': jax.grad})"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", JIT_PATCHES)
+def test_the_check_under_jit_cannot_be_switched_off(name, grader):
+    step = find("sgd_step")
+    given = step.titled("given")[0].text
+    code = PYTHON_FLOATS.format(first=LATE.get(name, "pass"))
+    verdict = grader.check(step, f"{given}\n{JIT_PATCHES[name]}\n{code}")
+    assert not verdict.passed and verdict.score < 1, verdict
+
+
+BORROWED = {
+    "threefry": "from tinyjax.primitives.random_bits import threefry_2x32",
+    "unbroadcast": "from tinyjax.primitives.linear import unbroadcast",
+    "batch_add": (
+        "from tinyjax.primitives.rules import Elementwise\nkept = Elementwise.batch\n"
+        "def batch_add(*args, **kwargs): return kept(*args, **kwargs)"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BORROWED)
+def test_the_packages_own_piece_is_no_solution(name, grader):
+    verdict = grader.check(find(name), BORROWED[name] + "\n")
+    assert (verdict.status, verdict.score) == ("borrowed", 0.0), verdict
+    assert verdict.detail.endswith(": that is tinyjax's own; write yours")
+
+
+ODD = {
+    "a huge number": ("lambda x: 10**40000", "a whole number of 132878 bits"),
+    "deep": ("lambda x: __import__('functools').reduce(lambda a, _: {'a': a}, range(5000), 1)", ""),
+    "its own class of errors": ("lambda x: (_ for _ in ()).throw(R('no'))", "R"),
+    "an error without text": ("lambda x: (_ for _ in ()).throw(S())", "its text cannot be shown"),
+    "a repr that raises": ("lambda x: S('no')", ""),
+    "an object": ("lambda x: object()", "object object"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_results_are_wrong_and_no_crash(name, grader):
+    code, words = ODD[name]
+    verdict = grader.check(
+        EXERCISE,
+        "class R(BaseException): pass\n"
+        "class S(Exception):\n"
+        "    def __str__(self): raise KeyboardInterrupt\n"
+        "    __repr__ = __str__\n"
+        f"def third_derivative(f):\n    return {code}\n",
+    )
+    assert verdict.status == "fail", verdict
+    assert words in feedback.render(verdict)
+
+
+def test_escapes_of_a_terminal_are_shown_not_sent(grader):
+    source = "def third_derivative(f):\n    raise ValueError('\\x1b[2Jpassed\\r')\n"
+    said = feedback.render(grader.check(EXERCISE, source))
+    assert "\x1b" not in said and "\r" not in said and r"\x1b[2Jpassed\r" in said
+
+
+def test_a_file_of_the_current_folder_is_not_imported(tmp_path, monkeypatch):
+    (tmp_path / "psutil.py").write_text("raise RuntimeError('not me')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", "")
+    with Grader() as fresh:
+        assert fresh.check(EXERCISE, SOLUTION).passed
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
+def test_who_writes_into_the_servers_pipe_gains_and_harms_nothing(grader):
+    forged = json.dumps(
+        {"ended": "exit", "code": 0, "seconds": 0.1, "report": '{"done": true}', "printed": ""}
+    )
+    source = (
+        "import os\n"
+        "folder = f'/proc/{os.getppid()}/fd'\n"
+        "for name in os.listdir(folder):\n"
+        "    try: os.write(os.open(f'{folder}/{name}', os.O_WRONLY | os.O_NONBLOCK), "
+        f"{forged.encode()!r} + b'\\n')\n"
+        "    except OSError: pass\n"
+    )
+    assert not grader.check(EXERCISE, source + WRONG).passed
+    for _ in range(2):
+        assert grader.check(EXERCISE, SOLUTION).passed
+
+
+def test_a_working_folder_goes_however_deep_it_is(grader):
+    source = (
+        "import os\nhere = os.getcwd()\n"
+        "for _ in range(1500):\n    os.mkdir('d'); os.chdir('d')\n"
+        "def third_derivative(f):\n    return lambda x: here\n"
+    )
+    folder = grader.check(EXERCISE, source).checks[0].got.strip("'")
+    assert folder.startswith("/") and not Path(folder).exists()
+    assert grader.check(EXERCISE, SOLUTION).passed
 
 
 def test_a_patch_while_a_check_runs_is_seen(grader):

@@ -15,7 +15,7 @@ from typing import Any
 import tinyjax
 import tinyjax.numpy as jnp
 from tinyjax.learn.exercise import Check, load_checks, remember_source
-from tinyjax.learn.seal import Sealed, broken_seals, take_seal
+from tinyjax.learn.seal import Sealed, borrowed_pieces, broken_seals, seal_of, take_seal
 from tinyjax.learn.values import decode, encode
 
 if sys.platform != "win32":
@@ -24,6 +24,7 @@ if sys.platform != "win32":
 MEMORY_LIMIT = 8 << 30
 FILE_LIMIT = 64 << 20
 PROCESS_LIMIT = 64  # of the student's; devices of pmap are processes, too
+FLAGS = ("jax_disable_jit", "tinyjax_debug_key_reuse")  # that checks rely on
 
 
 # --- The process ---------------------------------------------------------------------------------
@@ -70,11 +71,14 @@ def explain_error(error: BaseException, path: str) -> dict[str, str]:
     """The type, the message and the traceback of an error, frames of the library left out."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename == path]
-    lines = traceback.format_list(own) + traceback.format_exception_only(error)
+    try:
+        message, last = str(error), traceback.format_exception_only(error)
+    except BaseException:  # of the student's own class, whose text raises in its turn
+        message, last = "", [f"{type(error).__name__}: its text cannot be shown\n"]
     return {
         "error": type(error).__name__,
-        "message": str(error)[:2000],
-        "traceback": "".join(lines)[:4000],
+        "message": message[:2000],
+        "traceback": "".join(traceback.format_list(own) + last)[:4000],
     }
 
 
@@ -96,7 +100,8 @@ def run_check(item: Check, student: SimpleNamespace, inputs: dict, path: str = "
     before = encode(given)
     try:
         outcome: dict[str, Any] = {"value": encode(item.run(student, **given))}
-    except (Exception, SystemExit) as error:
+        json.dumps(outcome)  # it is too deep, or too long a number, here and not on its way
+    except BaseException as error:
         outcome = explain_error(error, path)
     changed = [name for name in given if encode(given[name]) != encode(as_given(inputs[name]))]
     if encode(given) != before:
@@ -111,7 +116,7 @@ def perform(job: dict[str, Any], report: int, seal: list[Sealed]) -> None:
     """Executes the student's file, installs a piece of kind B, runs the checks, reports.
 
     Args:
-      job: `source`, `path`, `checks`, `inputs`, `seconds`; perhaps `devices`, `cache`, and
+      job: `source`, `path`, `checks`, `asked`, `inputs`, `seconds`; perhaps `devices`, `cache`, and
         `install`, which is false where the package must stay as it is.
       report: the descriptor that events are written to.
       seal: what must be as it was when the file has been executed.
@@ -131,7 +136,8 @@ def run_all(job: dict[str, Any], seal: list[Sealed], tell: Callable[..., None]) 
     """Every check on each of its inputs; False when the file could not be executed."""
     checks, card = load_checks(job["checks"])
     names = {"__name__": "exercise", "__file__": job["path"]}
-    replaced = []
+    replaced: list[str] = []
+    flags = {flag: getattr(tinyjax.config, flag) for flag in FLAGS}
     remember_source(job["path"], job["source"])
     try:
         exec(compile(job["source"], job["path"], "exec"), names)
@@ -139,16 +145,20 @@ def run_all(job: dict[str, Any], seal: list[Sealed], tell: Callable[..., None]) 
         if "install" in card and job.get("install", True):
             replaced = broken_seals(seal)
             card["install"](student)
+            if borrowed := borrowed_pieces(seal, names, job["asked"]):
+                tell(borrowed=borrowed)
             seal = take_seal()
             tinyjax.clear_caches()  # of what the file may have run with the package's own piece
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         tell(broken=explain_error(error, job["path"]))
         return False
+    seal = seal + seal_of(card, "the checks")
     for number, draws in enumerate(job["inputs"]):
         for inputs in draws:
             tell(started=number)
             outcome = run_check(checks[number], student, decode(inputs), job["path"])
             tell(check=number, outcome=outcome)
+            replaced += [flag for flag in FLAGS if getattr(tinyjax.config, flag) != flags[flag]]
     if replaced := replaced + broken_seals(seal):
-        tell(replaced=replaced)
+        tell(replaced=list(dict.fromkeys(replaced)))
     return True

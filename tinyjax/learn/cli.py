@@ -1,6 +1,7 @@
 """The command line: everything that `tinyjax` understands."""
 
 import argparse
+import io
 import json
 import os
 import shutil
@@ -105,6 +106,8 @@ def hint_command(args: argparse.Namespace) -> int:
         return 0
     for number, hint in enumerate(hints, 1):
         print(f"Hint {number} of {len(exercise.hints)}\n{hint}\n")
+    if shown == len(exercise.hints):
+        print(f"These are all. Ours: tinyjax solution {exercise.name} --give-up")
     return 0
 
 
@@ -175,7 +178,7 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    commands = parser.add_subparsers(dest="command", metavar="command")
 
     def add(name: str, run: Any, says: str, named: bool = False) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=says, description=f"{says[0].upper()}{says[1:]}.")
@@ -213,10 +216,21 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of `tinyjax` and `python -m tinyjax.learn`."""
-    args = build_parser().parse_args(argv)
+    parser = build_parser()
+    args = parser.parse_args(argv)
     args.alone = argv is None  # nothing else has run in this process
+    if args.alone:
+        for stream in (sys.stdout, sys.stderr):  # a terminal may know no more than ASCII
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
+    if args.command is None:
+        parser.print_help()
+        return 2
     try:
         return args.run(args)
+    except KeyboardInterrupt:
+        print("tinyjax: interrupted", file=sys.stderr)
+        return 130
     except BrokenPipeError:  # `tinyjax list | head`: nobody reads the rest
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

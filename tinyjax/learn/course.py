@@ -21,6 +21,8 @@ def note_pass(exercise: Exercise, source: str) -> None:
         digest=digest_of(source),
         checks=digest_of(exercise.checks_source),
     )
+    if read_progress().get("current") == exercise.name and (then := following(exercise)):
+        go_to(then)
 
 
 def has_passed(exercise: Exercise) -> bool:
@@ -46,7 +48,7 @@ def state(exercise: Exercise) -> str:
 
 
 def current() -> Exercise:
-    """The exercise at hand: the one gone to, until it is solved; then the next unsolved one.
+    """The exercise at hand: the one gone to, until it passes; without any, the first unsolved.
 
     Raises:
       SystemExit: there are no exercises.
@@ -54,12 +56,9 @@ def current() -> Exercise:
     known = list(exercises())
     if not known:
         raise SystemExit("tinyjax: there are no exercises here")
-    names = [exercise.name for exercise in known]
     chosen = read_progress().get("current")
-    if chosen not in names:
-        return next((e for e in known if not has_passed(e)), known[-1])
-    exercise = known[names.index(chosen)]
-    return (following(exercise) or exercise) if has_passed(exercise) else exercise
+    unsolved = next((exercise for exercise in known if not has_passed(exercise)), known[-1])
+    return next((exercise for exercise in known if exercise.name == chosen), unsolved)
 
 
 def following(exercise: Exercise) -> Exercise | None:

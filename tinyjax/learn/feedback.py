@@ -1,5 +1,7 @@
 """A verdict in words for the student: what failed, on which input, why, and what to do next."""
 
+import re
+
 from tinyjax.learn.judge import CheckResult, Verdict
 
 HEADLINES = {
@@ -13,6 +15,9 @@ HEADLINES = {
     "processes": "stopped: it started too many processes",
     "crash": "your code ended the Python process",
     "tampered": "your file changes tinyjax or NumPy themselves, which the checks rely on",
+    "borrowed": "your file uses the very piece of tinyjax that you are to write",
+    "unreadable": "the file cannot be read",
+    "not graded": "not graded",
 }
 
 
@@ -36,7 +41,10 @@ def evidence(verdict: Verdict, only: CheckResult | None = None) -> str:
         lines += ["", *indent(verdict.detail, 2)]
     if verdict.printed.strip() and not verdict.passed:
         lines += ["", "  Your code printed (the end of it):", *indent(verdict.printed[-1000:], 4)]
-    return "\n".join(lines)
+    return CONTROL.sub(lambda match: ascii(match[0])[1:-1], "\n".join(lines))
+
+
+CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")  # what a terminal would obey
 
 
 def render_check(result: CheckResult, again: bool = False) -> list[str]:

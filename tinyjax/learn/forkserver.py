@@ -8,6 +8,7 @@ Whatever the student's code starts is found again: on Linux, processes that lose
 become children of this one (`prctl(2)`, PR_SET_CHILD_SUBREAPER).
 """
 
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -16,10 +17,12 @@ import os
 import selectors
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +155,19 @@ class Listener:
                     break
 
 
+@contextlib.contextmanager
+def working_folder() -> Iterator[str]:
+    """An empty folder, and no trace of it afterwards, however deep it has become."""
+    folder = tempfile.mkdtemp(prefix="tinyjax-")
+    try:
+        yield folder
+    finally:
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+        except RecursionError:
+            subprocess.run(["rm", "-rf", folder], check=False)
+
+
 def copy_kernels(there: Path, here: Path) -> str:
     """Copies compiled kernels, also while another process adds some; returns the copy's path."""
     for path in there.rglob("*"):
@@ -170,7 +186,7 @@ def serve(job: dict[str, Any], control: int, seal: list[Sealed]) -> dict[str, An
     report, report_end = os.pipe()
     printed, printed_end = os.pipe()
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="tinyjax-", ignore_cleanup_errors=True) as folder:
+    with working_folder() as folder:
         if job.get("warm"):  # kernels that are compiled already: a copy, to do with as it likes
             job["cache"] = copy_kernels(Path(job["warm"]), Path(folder, "cache"))
         pid = start(job, seal, folder, report_end, printed_end)
@@ -211,10 +227,12 @@ def main(*preload: str) -> None:
     seal = take_seal()
     gc.freeze()  # collections in the forks look at the student's objects only
     while line := read_line(control):
-        result = serve(json.loads(line), control, seal)
+        job = json.loads(line)
+        secret = job.pop("secret")  # the student's process never has it
+        result = serve(job, control, seal)
         if result["ended"] == "abandoned":
             return
-        reply = memoryview(json.dumps(result).encode() + b"\n")
+        reply = memoryview(json.dumps({**result, "secret": secret}).encode() + b"\n")
         while reply:
             reply = reply[os.write(replies, reply) :]
 

@@ -11,6 +11,7 @@ import os
 import queue
 import secrets
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -22,6 +23,7 @@ from pathlib import Path
 from tinyjax.learn import feedback
 from tinyjax.learn.exercise import Exercise, exercises, find
 from tinyjax.learn.judge import Grader, Verdict
+from tinyjax.learn.runner import adopt
 from tinyjax.learn.submissions import Submission, submissions
 
 WRITE_EVERY = 1.0  # seconds
@@ -29,6 +31,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what a spreadsheet may execu
 STATUSES = {
     "pass": "pass",
     "missing": "missing",
+    "not graded": "not graded",
     "timeout": "timeout",
     "flood": "crash",
     "processes": "crash",
@@ -42,8 +45,9 @@ STATUSES = {
 class Row:
     """A line of the table.
 
-    `status` is `pass`, `fail`, `timeout`, `crash` or `missing`; `score` the share of the checks
-    that hold, from 0 to 1; `sha256` that of the file as handed in.
+    `status` is `pass`, `fail`, `timeout`, `crash` or `missing`, or `not graded` when it is the
+    grader that has failed; `score` the share of the checks that hold, from 0 to 1; `sha256` that of
+    the file as handed in.
     """
 
     student: str
@@ -83,8 +87,9 @@ def row_of(submission: Submission, verdict: Verdict, digest: str) -> Row:
 
 def harmless(value: object) -> object:
     """A cell that a spreadsheet shows and does not execute."""
-    if isinstance(value, str) and value.startswith(FORMULA):
-        return "'" + value
+    if isinstance(value, str):
+        shown = feedback.CONTROL.sub(lambda match: ascii(match[0])[1:-1], value)
+        return "'" + shown if value.startswith(FORMULA) else shown
     return value
 
 
@@ -99,26 +104,43 @@ def write_table(path: Path, rows: list[Row]) -> None:
         table.writerow(names)
         for row in rows:
             table.writerow([harmless(getattr(row, name)) for name in names])
-    os.chmod(draft.name, 0o644)
-    os.replace(draft.name, path)
+    try:
+        os.chmod(draft.name, 0o644)
+        os.replace(draft.name, path)
+    except OSError:
+        os.unlink(draft.name)
+        raise
 
 
 # --- One submission ------------------------------------------------------------------------------
 
 
-def grade_one(grader: Grader, submission: Submission) -> tuple[Row, Verdict]:
+def content(submission: Submission) -> bytes | OSError | None:
+    """What has been handed in: nothing, or the bytes of a file, or why they cannot be read."""
+    try:
+        return None if submission.path is None else submission.read()
+    except OSError as error:
+        return error
+
+
+def grade_one(
+    grader: Grader, submission: Submission, data: bytes | OSError | None
+) -> tuple[Row, Verdict]:
     """The row of a submission, and the whole verdict; errors of the grader get a row, too."""
     verdict = Verdict(submission.exercise.name, "missing", seed=grader.seed)
     digest = ""
-    if submission.path is not None:
+    if data is not None:
         try:
-            data = submission.read()
+            if isinstance(data, OSError):
+                raise data
             digest = hashlib.sha256(data).hexdigest()
             verdict = grader.check(submission.exercise, submission.source(data))
         except (OSError, ValueError, KeyError, TypeError) as error:
             verdict.status, verdict.detail = "unreadable", f"{type(error).__name__}: {error}"
         except RuntimeError as error:  # a broken card: the others are graded all the same
             verdict.status, verdict.detail = "not graded", f"the grader itself failed: {error}"
+    elif getattr(submission, "near", ""):
+        verdict.detail = getattr(submission, "near", "")
     return row_of(submission, verdict, digest), verdict
 
 
@@ -141,6 +163,7 @@ class Class:
     ):
         self.todo, self.out, self.seed, self.notes = todo, out, seed, notes
         self.jobs = min(jobs, len(todo))
+        self.contents = [content(submission) for submission in todo]  # before any code runs
         self.rows: dict[int, Row] = {}
         self.waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
         for number in range(len(todo)):
@@ -173,14 +196,15 @@ class Class:
                     grader.close()
                 for thread in threads:
                     thread.join(timeout=10)
-                write_table(self.out, self.table())
+                if self.rows:
+                    write_table(self.out, self.table())
 
     def work(self, grader: Grader) -> None:
         """What a thread does: one submission after the other."""
         try:
             while not self.over.is_set():
                 number = self.waiting.get_nowait()
-                row, verdict = grade_one(grader, self.todo[number])
+                row, verdict = grade_one(grader, self.todo[number], self.contents[number])
                 if not self.over.is_set():
                     self.rows[number] = row
                     self.write_note(self.todo[number], verdict)
@@ -211,8 +235,9 @@ class Class:
         if self.notes is not None:
             folder = self.notes / submission.student
             folder.mkdir(parents=True, exist_ok=True)
+            note = folder / f"{submission.exercise.name}.txt"
             text = feedback.evidence(verdict) + "\n"
-            (folder / f"{submission.exercise.name}.txt").write_text(text, encoding="utf-8")
+            note.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def interrupt_on_terminate() -> None:
@@ -221,7 +246,8 @@ def interrupt_on_terminate() -> None:
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
-    signal.signal(signal.SIGTERM, interrupt)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
 
 
 # --- The command ---------------------------------------------------------------------------------
@@ -241,8 +267,17 @@ def grade_command(args: argparse.Namespace) -> int:
     notes = Path(args.feedback) if args.feedback else None
     room = Class(todo, out.resolve(), args.seed, args.jobs, notes)
     interrupt_on_terminate()
-    with tqdm(total=len(todo), unit="file", disable=None) as bar:
-        complete = room.run(lambda row: bar.update())
+    if args.alone:
+        adopt()  # what students' code may leave when it kills its server
+    try:
+        with tempfile.TemporaryFile(dir=out.resolve().parent):  # better now than after an hour
+            pass
+        if notes is not None:
+            notes.mkdir(parents=True, exist_ok=True)
+        with tqdm(total=len(todo), unit="file", disable=None) as bar:
+            complete = room.run(lambda row: bar.update())
+    except OSError as error:
+        raise SystemExit(f"tinyjax: the results cannot be written: {error}") from None
     rows = room.table()
     for line in summary(rows, wanted):
         print(line)
@@ -250,7 +285,10 @@ def grade_command(args: argparse.Namespace) -> int:
     print(f"{len(rows)}{done} rows in {args.output}; random inputs of --seed {args.seed}")
     if not complete:
         print("Interrupted. A new run starts from the beginning and replaces the table.")
-    return 0 if complete else 130
+    failed = [row for row in rows if row.status == "not graded"]
+    if failed:
+        print(f"{len(failed)} rows are not graded: {failed[0].detail}", file=sys.stderr)
+    return 130 if not complete else 1 if failed else 0
 
 
 def add_command(commands: argparse._SubParsersAction) -> None:

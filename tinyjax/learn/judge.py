@@ -44,8 +44,8 @@ class Verdict:
     """What `tinyjax check` says of one exercise.
 
     `status` is `pass`, `fail`, `not started`, `missing`, `broken` (the file raises when it is
-    run), `timeout`, `flood` (too much output), `processes` (too many), `crash`, or `tampered` (it
-    replaces what the checks rely on).
+    run), `timeout`, `flood` (too much output), `processes` (too many), `crash`, `tampered` (it
+    replaces what the checks rely on), or `borrowed` (it hands in the package's own piece).
     """
 
     exercise: str
@@ -65,7 +65,7 @@ class Verdict:
     @property
     def score(self) -> float:
         """The share of the checks that hold, from 0 to 1; nothing for what was tampered with."""
-        if self.status == "tampered" or not self.checks:
+        if self.status in ("tampered", "borrowed") or not self.checks:
             return 0.0
         return sum(result.status == "ok" for result in self.checks) / len(self.checks)
 
@@ -244,10 +244,12 @@ class Grader:
 
     def check(self, exercise: Exercise, source: str | None = None) -> Verdict:
         """Runs and judges the student's file, or the source given in its place."""
+        path = exercise.path.name  # what messages call a source that lies elsewhere
         if source is None:
             if not exercise.path.exists():
                 return Verdict(exercise.name, "missing", seed=self.seed)
-            source = exercise.path.read_text(encoding="utf-8", errors="replace")
+            path = str(exercise.path)
+            source = exercise.path.read_text(encoding="utf-8-sig", errors="replace")
         if source.strip() == exercise.stub.strip():
             return Verdict(exercise.name, "not started", seed=self.seed)
         if self.kernels is not None:  # the reference compiles what most right answers need
@@ -257,7 +259,8 @@ class Grader:
         with ThreadPoolExecutor(1) as pool:
             expected = pool.submit(self.expected, exercise)
             warm = self.kernels_of(exercise)
-            done = run(self.theirs, exercise, source, self.inputs(exercise), warm=warm)
+            inputs = self.inputs(exercise)
+            done = run(self.theirs, exercise, source, inputs, path=path, warm=warm)
             expected.result()
         return self.judge(exercise, done)
 
@@ -288,6 +291,9 @@ class Grader:
         if done.replaced:
             verdict.status = "tampered"
             verdict.detail = "it replaces " + ", ".join(done.replaced)
+        if done.borrowed:
+            verdict.status = "borrowed"
+            verdict.detail = ", ".join(done.borrowed) + ": that is tinyjax's own; write yours"
         return verdict
 
     def diagnose(

@@ -6,6 +6,7 @@ the worker notices, ends what is left and starts another one.
 
 import json
 import os
+import re
 import selectors
 import signal
 import subprocess
@@ -49,6 +50,7 @@ class Run:
     detail: dict[str, str] = field(default_factory=dict)  # of broken and crash
     running: int | None = None  # the check under way when it ended
     replaced: list[str] = field(default_factory=list)  # names of the package, by the student's code
+    borrowed: list[str] = field(default_factory=list)  # the student's, for pieces of the package
 
 
 # --- The worker ----------------------------------------------------------------------------------
@@ -67,6 +69,7 @@ def child_environment() -> dict[str, str]:
         **our_environment(),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUTF8": "1",
+        "PYTHONSAFEPATH": "1",  # a learner's random.py in the current folder is not Python's
         "MPLBACKEND": "Agg",
         "OPENBLAS_NUM_THREADS": "1",  # a process that forks has one thread
     }
@@ -79,10 +82,8 @@ class Forked:
     the package has run, and in one thread.
     """
 
-    living: set[int] = set()  # the ids of those that have not been given up
-
     def __init__(self) -> None:
-        forkserver.adopt_orphans()  # of a server that a student's code has killed
+        adopt()
         jobs, ours = os.pipe()
         ours_too, replies = os.pipe()
         self.pid = os.fork()
@@ -102,11 +103,9 @@ class Forked:
         os.close(replies)
         self.stdin, self.stdout = os.fdopen(ours, "wb"), os.fdopen(ours_too, "rb")
         self.process = psutil.Process(self.pid)
-        self.living.add(self.pid)
 
     def kill(self) -> None:
-        """Gives the server up, not what it has started."""
-        self.living.discard(self.pid)
+        """Ends the server, not what it has started."""
         self.process.kill()
 
     def wait(self, timeout: float) -> None:
@@ -117,12 +116,22 @@ class Forked:
             raise subprocess.TimeoutExpired("a fork server", timeout) from None
 
 
+SERVERS: set[int] = set()  # the ids of those that have not been given up
+adopted = threading.Event()  # whether this process becomes the parent of what servers leave
+
+
+def adopt() -> None:
+    """Makes this process the parent of what a killed server leaves; one that runs nothing else."""
+    forkserver.adopt_orphans()
+    adopted.set()
+
+
 def orphans() -> list[psutil.Process]:
-    """What has come to this process from forked servers that have ended."""
+    """What has come to this process from servers that have ended."""
     found = []
     for process in psutil.Process().children():
         try:
-            if process.pid not in Forked.living and process.status() != psutil.STATUS_ZOMBIE:
+            if process.pid not in SERVERS and process.status() != psutil.STATUS_ZOMBIE:
                 found += [process, *process.children(recursive=True)]
         except psutil.Error:  # it has ended by itself
             continue
@@ -141,6 +150,7 @@ class Worker:
         self.preload, self.forked = preload, forked
         self.process: subprocess.Popen | Forked | None = None
         self.lock = threading.Lock()  # one job at a time
+        self.over = False
 
     def __enter__(self) -> "Worker":
         return self
@@ -152,6 +162,7 @@ class Worker:
         """Starts the server if it does not run: it gets ready while the caller goes on."""
         if self.process is None and self.forked:
             self.process = Forked()
+            SERVERS.add(self.process.pid)
         if self.process is None:
             self.mark = uuid.uuid4().hex
             self.process = subprocess.Popen(
@@ -161,13 +172,20 @@ class Worker:
                 env={**child_environment(), MARK: self.mark},
                 start_new_session=True,  # the terminal's Ctrl-C is for us; closing the pipe for it
             )
+            SERVERS.add(self.process.pid)
         return self.process
 
     def close(self) -> None:
-        """Ends the server and whatever runs below it."""
+        """Ends the server and whatever runs below it, for good."""
+        self.over = True
+        self.end()
+
+    def end(self) -> None:
+        """Ends the server and whatever runs below it; the next job starts another one."""
         process, self.process = self.process, None
         if process is None:
             return
+        SERVERS.discard(process.pid)
         assert process.stdin is not None
         try:
             process.stdin.close()
@@ -193,8 +211,9 @@ class Worker:
 
     def marked(self) -> Iterator[psutil.Process]:
         """The living processes of a server that is lost."""
-        if self.forked:
+        if adopted.is_set():
             yield from orphans()
+        if self.forked:
             return
         for process in psutil.process_iter():
             try:
@@ -206,19 +225,24 @@ class Worker:
 
     def run(self, job: dict[str, Any]) -> dict[str, Any]:
         """What the server says of a job; what we say in its place when it is lost."""
+        began = time.monotonic()
         with self.lock:
-            began = time.monotonic()
+            if self.over:
+                raise RuntimeError("the worker has been closed")
             process = self.start()
             ended = "lost"
-            if send(process, job):
+            secret = uuid.uuid4().hex  # a student's code may write into the server's pipe
+            if send(process, {**job, "secret": secret}):
                 try:
-                    if reply := receive(process, began + job["seconds"] + GRACE):
-                        return json.loads(reply)
-                except TimeoutError:
-                    ended = "timeout"
+                    reply = json.loads(receive(process, began + job["seconds"] + GRACE) or "{}")
+                    if reply.pop("secret", None) == secret:
+                        return reply
+                except (TimeoutError, ValueError) as error:
+                    ended = "timeout" if isinstance(error, TimeoutError) else "lost"
             process.kill()
+            SERVERS.discard(process.pid)
             self.sweep()
-            self.close()
+            self.end()
         seconds = time.monotonic() - began
         return {"ended": ended, "code": None, "seconds": seconds, "report": "", "printed": ""}
 
@@ -271,13 +295,14 @@ def run(
       source: the student's code.
       inputs: for each check, the inputs that it sees (`exercise.inputs(seed)`).
       seconds: the limit, where it is another one than the card's.
-      more: `install=False`, to leave the package as it is; `warm`, a folder of compiled kernels to
-        start from; `cache`, one to fill.
+      more: `path`, what messages call the file; `install=False`, to leave the package as it is;
+        `warm`, a folder of compiled kernels to start from; `cache`, one to fill.
     """
     job = {
         "source": source,
-        "path": str(exercise.path),
+        "path": exercise.path.name,
         "checks": exercise.checks_source,
+        "asked": re.findall(r"^(?:def|class) (\w+)", exercise.titled("stub")[0].text, re.MULTILINE),
         "inputs": [[encode(drawn) for drawn in draws] for draws in inputs],
         "seconds": exercise.seconds if seconds is None else seconds,
         "devices": exercise.devices,
@@ -346,6 +371,8 @@ def note(account: Run, event: dict[str, Any], asked: list[int]) -> None:
             account.ended, account.detail = "broken", readable(error)
         case {"replaced": [*names]}:
             account.replaced = [str(name) for name in names]
+        case {"borrowed": [*names]}:
+            account.borrowed = [str(name) for name in names]
         case {"done": True} if account.ended != "broken":
             account.ended, account.running = "done", None
 
@@ -355,5 +382,6 @@ def describe_exit(code: int | None) -> str:
     if code is None:
         return "the process that runs your code was ended by it"
     if code < 0:
-        return f"the process was ended by signal {-code} ({signal.Signals(-code).name})"
+        names = {number.value: f" ({number.name})" for number in signal.Signals}
+        return f"the process was ended by signal {-code}{names.get(-code, '')}"
     return f"the process left with exit code {code} before the checks were done"

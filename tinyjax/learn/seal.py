@@ -58,6 +58,30 @@ def seal_names(seal: list[Sealed], where: str, names: Mapping[str, Any]) -> list
     return [value for _, value in found]
 
 
+def seal_of(names: Mapping[str, Any], where: str) -> list[Sealed]:
+    """Whatever stands under these names now."""
+    return [
+        Sealed(where, names, name, value, getattr(value, "__code__", None))
+        for name, value in names.items()
+    ]
+
+
+def borrowed_pieces(seal: list[Sealed], names: Mapping[str, Any], asked: list[str]) -> list[str]:
+    """Which of a student's names stand for the package's own piece, where theirs should be.
+
+    Called when the student's piece has been put in its place. What was asked for must be none of
+    the package's functions, and no name may keep what has just been replaced.
+    """
+    functions = {id(item.value) for item in seal}
+    replaced = {id(item.value) for item in seal if item.broken}
+    return [
+        name
+        for name, value in names.items()
+        if id(value) in (functions if name in asked else replaced)
+        or id(getattr(value, "__func__", None)) in replaced
+    ]
+
+
 def broken_seals(seal: list[Sealed]) -> list[str]:
     """The names that stand for something else than they did; new names do not count."""
     return [f"{item.where}.{item.name}" for item in seal if item.broken]

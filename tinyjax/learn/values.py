@@ -13,6 +13,8 @@ MAX_ARRAY_BYTES = 4_000_000
 
 def encode(value: Any) -> Any:
     """A JSON-able description of a value."""
+    if isinstance(value, int) and value.bit_length() > 64:
+        return {"object": f"a whole number of {value.bit_length()} bits"}
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, dict):
@@ -95,8 +97,13 @@ def show(value: Any) -> str:
     if isinstance(value, np.generic):
         return str(value)
     if isinstance(value, str) and "\n" in value:
-        return value.strip("\n")
-    return repr(value)
+        return shortened(value.strip("\n"))
+    return shortened(repr(value))
+
+
+def shortened(text: str) -> str:
+    """A text that fits on a screen."""
+    return text if len(text) <= 4000 else f"{text[:4000]} ... ({len(text):,} characters)"
 
 
 def laid_out(opening: str, parts: list[str], closing: str) -> str:
