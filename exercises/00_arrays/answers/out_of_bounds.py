@@ -9,7 +9,7 @@
 #
 # `x[10]` raises no error when `x` has five elements: you get the last one. That hides mistakes.
 #
-# Write `look_up(table, positions, default)`. `table` has the shape `(n,)` and the dtype float32, and
+# Write `look_up(table, positions, default)`. `table` has the shape `(n,)` and the dtype float32;
 # `positions` is an array of integers. Return an array of float32 with the element of `table` at
 # each position, and `default` (a number) where `table` has no such position. Positions count as in
 # Python: from 0 to `n - 1`, and from the end with -1 down to `-n`. For `table = [5.0, 6.0, 7.0]`,

@@ -12,8 +12,8 @@
 #
 # Write `seconds(f, x, clock)`: how long one call `f(x)` takes from the moment it is made until its
 # values are there, compilation left out. Call `f` once before you start the clock, so that it is
-# compiled. (You may time several more and return the mean or the best.) `clock()` returns the present time in seconds, as `time.perf_counter()` does; `f(x)`
-# returns an array.
+# compiled. (Then you may time several calls, and return their mean or the best.) `clock()` returns
+# the present time in seconds, as `time.perf_counter()` does; `f(x)` returns an array.
 #
 # The checks bring a clock and a function that pretend: a compilation of 5 seconds, a call that
 # returns after 0.01 seconds, values that come 2 seconds later. There `seconds` must return 2.01.
