@@ -329,3 +329,15 @@ def test_deep_values_are_left_out():
 def test_more_outcomes_than_inputs_do_not_count():
     line = json.dumps({"check": 0, "outcome": {"value": 1.0}}) + "\n"
     assert len(summarise(account_of(line * 10), [3]).outcomes[0]) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["sgd_step", "sin_jvp"])
+def test_a_brief_grader_says_the_same(name, grader):
+    """It runs of the wrong solutions only what it needs."""
+    exercise = find(name)
+    with Grader(brief=True) as brief:
+        for wrong in exercise.solutions("wrong"):
+            long, short = grader.check(exercise, wrong.source), brief.check(exercise, wrong.source)
+            assert short.checks == long.checks
+            assert {check.misconception for check in short.checks} - {None} == {wrong.misconception}

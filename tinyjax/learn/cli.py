@@ -39,7 +39,7 @@ def check_command(args: argparse.Namespace) -> int:
     verdicts = []
     if args.seed < 0:
         raise SystemExit("tinyjax: --seed must not be negative")
-    with Grader(args.seed, forked=args.alone) as grader:
+    with Grader(args.seed, forked=args.alone, brief=True) as grader:
         for exercise in chosen:
             verdict = grader.check(exercise)
             verdicts.append(verdict)

@@ -88,7 +88,7 @@ def start(job: dict[str, Any], seal: list[Sealed], folder: str, report: int, pri
             os.dup2(printed, descriptor)
         os.dup2(report, 3)
         os.closerange(4, 256)  # the grader's pipes are none of the student's business
-        child.perform(job, 3, seal)
+        child.perform(job, 3, seal if job.get("sealed", True) else [])
         code = 0
         sys.stdout.flush()
     except BaseException:
@@ -223,9 +223,11 @@ def main(*preload: str) -> None:
     adopt_orphans()
     for name in preload:
         importlib.import_module(name)
+    gc.disable()  # nothing of what is made here is ever garbage
     load_names()
     seal = take_seal()
     gc.freeze()  # collections in the forks look at the student's objects only
+    gc.enable()
     while line := read_line(control):
         job = json.loads(line)
         secret = job.pop("secret")  # the student's process never has it

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from tinyjax.learn.exercise import Exercise, Solution
-from tinyjax.learn.judge import Grader, Verdict, is_fingerprint
+from tinyjax.learn.judge import Grader, Verdict
+from tinyjax.learn.outcomes import is_fingerprint
 
 HINTS, RIGHT, WRONG = 3, 2, 4  # how many a card has at least; hints exactly
 OTHER_SEEDS = (1, 2)

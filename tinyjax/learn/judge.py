@@ -8,7 +8,6 @@ inputs of a check, the student's code does exactly what one wrong solution of th
 """
 
 import copy
-import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -17,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from tinyjax.learn.exercise import Exercise, Solution
+from tinyjax.learn.outcomes import agrees, coincides
 from tinyjax.learn.runner import Run, Worker, run
-from tinyjax.learn.values import decode, same, show
+from tinyjax.learn.values import decode, show
 
 SCHEMA = 2  # of the JSON that `tinyjax check --json` prints
 
@@ -81,44 +81,6 @@ class Verdict:
         return cls(**{**facts, "checks": checks})
 
 
-# --- Comparing outcomes --------------------------------------------------------------------------
-
-
-def agrees(got: dict[str, Any], expected: dict[str, Any]) -> bool:
-    """Whether a check came out as it does for the reference."""
-    if "error" in got or "error" in expected or "mutated" in got:
-        return False
-    return same(decode(got["value"]), decode(expected["value"]))
-
-
-def is_fingerprint(outcome: dict[str, Any]) -> bool:
-    """Whether an outcome says enough to tell who made it: a bare True or None does not."""
-    return "error" in outcome or not isinstance(outcome["value"], bool | None)
-
-
-def coincides(got: dict[str, Any], wrong: dict[str, Any]) -> bool:
-    """Whether the student's outcome is a wrong solution's: same value, or same error and words."""
-    if got.get("mutated") != wrong.get("mutated") or ("error" in got) != ("error" in wrong):
-        return False
-    if "error" in got:
-        return got["error"] == wrong["error"] and said_first(got) == said_first(wrong)
-    return is_fingerprint(got) and same(decode(got["value"]), decode(wrong["value"]))
-
-
-SENTENCE_END = re.compile(r"\n|(?<!e\.g)(?<!i\.e)\. ")
-ADDRESS = re.compile(r"\b0x[0-9a-fA-F]+|\bid=\d+")
-
-
-def said_first(outcome: dict[str, Any]) -> str:
-    """What an error says before it quotes the student, whose names are not the wrong solution's.
-
-    Addresses differ from run to run; where too deep a recursion is noticed depends on many things.
-    """
-    if outcome["error"] == "RecursionError":
-        return ""
-    return ADDRESS.sub("0x", SENTENCE_END.split(outcome["message"], maxsplit=1)[0])
-
-
 # --- The grader ----------------------------------------------------------------------------------
 
 Bank = list[tuple[Solution, Run]]
@@ -135,6 +97,8 @@ class Grader:
         each student's code starts with a copy of them. Without it, code finds and leaves kernels
         where its user's other programs do.
       preload: modules that students' processes find loaded.
+      brief: whether each exercise is judged once: then of the wrong solutions no more is run than
+        it takes to see that they do something else than the student's code.
       forked: whether the processes are forks of this one, which saves a student half of the
         waiting; for a process in which no other thread and no other code has run.
 
@@ -151,7 +115,9 @@ class Grader:
         kernels: Path | None = None,
         preload: tuple[str, ...] = (),
         forked: bool = False,
+        brief: bool = False,
     ):
+        self.brief = brief
         self.seed, self.kernels, self.preload = seed, kernels, preload
         self.ours = Worker(*preload, forked=forked)  # for the card's own solutions
         self.theirs = Worker(*preload, forked=forked)
@@ -207,10 +173,10 @@ class Grader:
         """What the reference does."""
 
         def find_out() -> Run:
-            source = exercise.reference.source
+            source, inputs = exercise.reference.source, self.inputs(exercise)
             kernels = self.kernels_of(exercise)
             done = run(
-                self.ours, exercise, source, self.inputs(exercise), install=False, cache=kernels
+                self.ours, exercise, source, inputs, install=False, sealed=False, cache=kernels
             )
             errors = [o for outcomes in done.outcomes for o in outcomes if "error" in o]
             if done.ended != "done" or errors:
@@ -224,21 +190,43 @@ class Grader:
 
     def bank(self, exercise: Exercise) -> Bank:
         """What each of the wrong solutions does."""
+        wrong = exercise.solutions("wrong")
+        return self.once("bank", exercise, lambda: self.run_all(exercise, wrong))
 
-        def find_out() -> Bank:
-            solutions = exercise.solutions("wrong")
-            inputs, kernels = self.inputs(exercise), self.kernels_of(exercise)
-            with ThreadPoolExecutor(2) as pool:  # both servers are free, and both are clean
-                runs = pool.map(
-                    lambda worker, wrong: run(
-                        worker, exercise, wrong.source, inputs, cache=kernels
-                    ),
-                    cycle([self.ours, self.theirs]),
-                    solutions,
-                )
-                return list(zip(solutions, runs))
+    def suspects(self, exercise: Exercise, failed: dict[int, list[dict]]) -> Bank:
+        """The wrong solutions that do what the student's code does on a whole check."""
+        until = {
+            str(number): outcomes
+            for number, outcomes in failed.items()
+            if len(outcomes) == exercise.checks[number].draws  # else nothing is established
+        }
+        if not until:
+            return []
+        same = [
+            wrong
+            for wrong, done in self.run_all(exercise, exercise.solutions("wrong"), until=until)
+            if any(self.whole(exercise, done, number, failed[number]) for number in failed)
+        ]
+        return self.run_all(exercise, same)
 
-        return self.once("bank", exercise, find_out)
+    def run_all(self, exercise: Exercise, solutions: list[Solution], **more: Any) -> Bank:
+        """Runs solutions of the card on both servers at once, which are free now, and clean."""
+        inputs, kernels = self.inputs(exercise), self.kernels_of(exercise)
+        with ThreadPoolExecutor(2) as pool:
+            runs = pool.map(
+                lambda worker, wrong: run(
+                    worker, exercise, wrong.source, inputs, sealed=False, cache=kernels, **more
+                ),
+                cycle([self.ours, self.theirs]),
+                solutions,
+            )
+            return list(zip(solutions, runs))
+
+    def whole(self, exercise: Exercise, done: Run, number: int, outcomes: list[dict]) -> bool:
+        """Whether a run came out just so on every input of a check."""
+        theirs = done.outcomes[number]
+        complete = len(outcomes) == len(theirs) == exercise.checks[number].draws
+        return complete and all(map(coincides, outcomes, theirs))
 
     # Verdicts
 
@@ -300,14 +288,12 @@ class Grader:
         self, exercise: Exercise, failed: dict[int, list[dict]], held: list[int]
     ) -> dict[int, str]:
         """For each failed check the misconception behind it, where exactly one is established."""
-        bank = self.bank(exercise)
+        bank = self.suspects(exercise, failed) if self.brief else self.bank(exercise)
         rights = self.expected(exercise).outcomes
         matches: dict[int, list[Solution]] = {number: [] for number in failed}
         for wrong, done in bank:
             for number, outcomes in failed.items():
-                theirs = done.outcomes[number]
-                whole = len(outcomes) == len(theirs) == exercise.checks[number].draws
-                if whole and all(map(coincides, outcomes, theirs)):
+                if self.whole(exercise, done, number, outcomes):
                     matches[number].append(wrong)
         explain_all = [
             wrong for wrong, _ in bank if all(wrong in found for found in matches.values())
