@@ -6,7 +6,7 @@ call. The rest is read in this order.
 - What an exercise is: exercise, gates (what authors promise), dev (`tinyjax dev`).
 - How a student's code is run: values (on their way between processes), seal, child, forkserver,
   runner, examples.
-- What is right, and what is said of it: judge, feedback.
+- What is right, and what is said of it: outcomes, judge, feedback.
 - For a student: progress, course (what comes next), quiz, watch, lab, notebook (`%%exercise`).
 - For a teacher: submissions, grade, export (notebooks, nbgrader).
 - How chapters are made: chapters, notebooks. What `make learn` shows: demo. The commands: cli.
