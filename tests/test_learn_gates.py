@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tinyjax.learn.exercise import Exercise, exercises, find, load
+from tinyjax.learn.exercise import Exercise, cards, find, load
 from tinyjax.learn.gates import complaints
 from tinyjax.learn.judge import Grader
 
 ROOT = Path(__file__).resolve().parents[1]
-EXERCISES = list(exercises())
+EXERCISES = cards()  # those with a fault, too
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
 
 
@@ -218,10 +218,6 @@ BAD_CARDS = {
     "one right": ([("# %% right: a shift", "# %% note")], "2 right solutions, not 1"),
     "three wrong": ([("# %% wrong: half", "# %% note")], "4 wrong solutions, not 3"),
     "no misconception": ([("# You halved.\n", "")], "half: its first comment must say"),
-    "a verdict for a value": (
-        [("return student.twice(x)", "return student.twice(x) == 2 * x")],
-        "must return values, not a bare True",
-    ),
     "a wrong right": ([("x / 0.5", "x / 0.4")], "a shift: right, but called 'fail'"),
     "a right wrong": ([("x * x", "x + x")], "square: wrong, but called 'pass'"),
     "two of a kind": ([("x / 2", "x * x")], "told nothing, not its own"),
@@ -239,3 +235,121 @@ def test_a_bad_card_is_told(name, tmp_path, grader):
     changes, words = BAD_CARDS[name]
     found = list(complaints(card(tmp_path, *changes), afresh(grader)))
     assert any(words in sentence for sentence in found), found
+
+
+def line_of(words: str, text: str = CARD) -> int:
+    """The line of the card on which these words are, or begin."""
+    return text[: text.index(words)].count("\n") + 1
+
+
+RETURNS = "    return student.twice(x)"
+DRAWS = '    return {"x": round(rng.uniform(3, 9), 2)}'
+REFERENCE = "    return 2 * x\n"
+BODY = line_of(REFERENCE)
+LOOP = "    while True:\n        pass\n"
+SHORT = ("from tinyjax.learn import check\n", "from tinyjax.learn import check\nseconds = 2\n")
+
+ONE_MISTAKE = {
+    "a verdict for a value": (
+        [(RETURNS, RETURNS + " == 2 * x")],
+        "the check 'a number' must return values, not a bare True, False or None",
+    ),
+    "a value that cannot travel": (
+        [(RETURNS, "    return [student.twice(x), object()]")],
+        "the check 'a number' must return numbers, arrays or strings, not an object",
+    ),
+    "the reference raises": (
+        [(REFERENCE, '    raise ValueError("no\\nmore")\n')],
+        f"the cell 'reference', line {BODY}: ValueError: no in the check 'a number'",
+    ),
+    "the reference raises when it is run": (
+        [("# %% reference\n", "# %% reference\n1 / 0\n")],
+        f"the cell 'reference', line {line_of('# %% reference') + 1}: "
+        "ZeroDivisionError: division by zero",
+    ),
+    "the reference is no Python": (
+        [(REFERENCE, "    return 2 *\n")],
+        f"the cell 'reference', line {BODY}: SyntaxError: invalid syntax",
+    ),
+    "an endless loop in the reference": (
+        [(REFERENCE, LOOP), SHORT],
+        "the reference ends in the check 'a number' with 'timeout'",
+    ),
+    "an endless loop beside the reference": (
+        [("# %% reference\n", "# %% reference\nwhile True:\n    pass\n"), SHORT],
+        "the reference ends in its cell with 'timeout'",
+    ),
+    "a check that raises": (
+        [(RETURNS, "    return student.twice(x).shapes")],
+        f"the cell 'checks', line {line_of(RETURNS)}: "
+        "AttributeError: 'float' object has no attribute 'shapes' in the check 'a number'",
+    ),
+    "a check that is no Python": (
+        [(RETURNS, "    return student.twice(x")],
+        f"the cell 'checks', line {line_of(RETURNS)}: SyntaxError: '(' was never closed",
+    ),
+    "checks that raise": (
+        [(SHORT[0], SHORT[0] + "1 / 0\n")],
+        f"the cell 'checks', line {line_of(SHORT[0]) + 1}: ZeroDivisionError: division by zero",
+    ),
+    "no draw": (
+        [("def draw(", "def drew(")],
+        "the cell 'checks' must define draw(rng) for 'a number'",
+    ),
+    "a draw that raises": (
+        [(DRAWS, DRAWS.replace("rng.uniform", "rng.uniforms"))],
+        f"the cell 'checks', line {line_of(DRAWS)}: AttributeError: "
+        "'numpy.random._generator.Generator' object has no attribute 'uniforms'",
+    ),
+    "a draw of no dict": (
+        [(DRAWS, "    return [3]")],
+        "the cell 'checks': what is drawn for 'a number' is no dict",
+    ),
+    "words for a number": (
+        [("difficulty: 1", "difficulty: easy")],
+        f"the cell 'about', line {line_of('# difficulty')}: "
+        "difficulty must be a whole number, not 'easy'",
+    ),
+    "no checks": (
+        [("# %% checks", "# %% wrong: checks")],
+        "there must be one cell 'checks', not 0",
+    ),
+    "an endless loop in a wrong one": (
+        [("    return x / 2\n", LOOP), SHORT],
+        "half: wrong, but called 'timeout': it did not get through the check 'a number'",
+    ),
+    "a check that asks nobody": (
+        [("\n# %% reference", SECOND_CHECK.replace("student.twice(-x)", "[x]"))],
+        "no wrong solution needs the check 'a negative number': all are caught without it",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ONE_MISTAKE)
+def test_one_mistake_is_one_complaint(name, tmp_path, grader):
+    changes, sentence = ONE_MISTAKE[name]
+    assert list(complaints(card(tmp_path, *changes), afresh(grader))) == [sentence]
+
+
+@pytest.mark.parametrize("title", ["Wrong: half", "wrong half", "wrong:half", "referense"])
+def test_a_cell_with_another_title_is_told(title, tmp_path, grader):
+    changed = card(tmp_path, ("# %% wrong: half", f"# %% {title}"))
+    assert next(complaints(changed, afresh(grader))) == (
+        f"line {line_of('# %% wrong: half')}: a cell {title!r} is not known; there are: about, "
+        "statement, given, stub, checks, reference, hint, right: ..., wrong: ..."
+    )
+
+
+EASY = [
+    ("return student.twice(x)", "return [student.twice(x) * 0]"),
+    ("x * x", "'x'"), ("x / 2", "x, x"), ("return x\n", 'return {"x": 1}\n'),
+    ("4.0", 'jax.numpy.ones(2)'),
+]  # fmt: skip
+
+
+def test_bodies_that_solve_nothing_are_tried(tmp_path, grader):
+    found = list(complaints(card(tmp_path, *EASY), afresh(grader)))
+    assert found == [
+        "functions that return their first argument pass every check",
+        "functions that return 0.0 pass every check",
+    ]

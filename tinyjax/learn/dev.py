@@ -1,10 +1,12 @@
 """For authors: `tinyjax dev new`, `dev write` and `dev check`."""
 
 import argparse
+import keyword
 import re
+import sys
 from pathlib import Path
 
-from tinyjax.learn.exercise import Exercise, exercises, find, load, root
+from tinyjax.learn.exercise import Exercise, cards, find, find_card, load, root
 from tinyjax.learn.gates import complaints
 from tinyjax.learn.judge import Grader
 
@@ -114,7 +116,14 @@ def new(name: str) -> Path:
             "06_vmap/outer_product: the chapter's folder, then a Python name in small letters."
         )
     topic, short = match.groups()
-    if short in {exercise.name for exercise in exercises()}:
+    if keyword.iskeyword(short):
+        raise SystemExit(f"tinyjax: {short!r} is a keyword of Python; choose another name.")
+    if short in {*sys.stdlib_module_names, "jax", "numpy", "tinyjax"}:
+        raise SystemExit(
+            f"tinyjax: {short!r} is a module, and a student's file {short}.py would be imported "
+            "in its place; choose another name."
+        )
+    if short in {exercise.name for exercise in cards()}:
         raise SystemExit(f"tinyjax: there is an exercise {short!r} already; choose another name.")
     card = root() / "exercises" / topic / "answers" / f"{short}.py"
     card.parent.mkdir(parents=True, exist_ok=True)
@@ -150,7 +159,7 @@ def check_command(args: argparse.Namespace) -> int:
     """Tries out what the authors of exercises promise."""
     from tqdm import tqdm
 
-    chosen = [find(name) for name in args.name] or list(exercises())
+    chosen = [find_card(name) for name in args.name] or cards()
     bad = 0
     with Grader() as grader:
         for exercise in tqdm(chosen, disable=None if len(chosen) > 1 else True):

@@ -22,10 +22,12 @@ own. The checks then use the package, and what is right is what the package does
 import difflib
 import linecache
 import re
+import sys
+import traceback
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +38,15 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: its kind (`code` or `markdown`), its title and its text without the header line."""
+    """One cell: its kind (`code` or `markdown`), its title and its text without the header line.
+
+    `line` is where the text begins in the file.
+    """
 
     kind: str
     title: str
     text: str
+    line: int = 1
 
     @property
     def prose(self) -> str:
@@ -50,12 +56,16 @@ class Cell:
 
 def parse_cells(source: str) -> list[Cell]:
     """Splits percent-format Python into cells; what stands before the first header is left out."""
-    pieces = re.split(r"^# %%[ \t]*(.*)\n", source + "\n", flags=re.MULTILINE)
+    source += "\n"
+    headers = list(re.finditer(r"^# %%[ \t]*(.*)\n", source, flags=re.MULTILINE))
+    ends = [header.start() for header in headers[1:]] + [len(source)]
     cells = []
-    for header, text in zip(pieces[1::2], pieces[2::2]):
-        kind = "markdown" if header.startswith("[markdown]") else "code"
-        title = header.removeprefix("[markdown]").strip()
-        cells.append(Cell(kind, title, text.strip("\n")))
+    for header, end in zip(headers, ends):
+        kind = "markdown" if header[1].startswith("[markdown]") else "code"
+        title = header[1].removeprefix("[markdown]").strip()
+        text = source[header.end() : end]
+        start = header.end() + len(text) - len(text.lstrip("\n"))
+        cells.append(Cell(kind, title, text.strip("\n"), source.count("\n", 0, start) + 1))
     return cells
 
 
@@ -88,11 +98,32 @@ def check(
     return lambda run: Check(name, run, draw, draws)
 
 
-def load_checks(source: str) -> tuple[list[Check], dict[str, Any]]:
-    """Executes the checks cell; returns its checks in order, and everything it defines."""
+CHECKS = "<checks>"  # what tracebacks call the file of the checks
+
+
+def load_checks(source: str, line: int = 1) -> tuple[list[Check], dict[str, Any]]:
+    """Executes the checks cell; returns its checks in order, and everything it defines.
+
+    `line` is where the source begins, for tracebacks.
+    """
     names: dict[str, Any] = {"__name__": "checks"}
-    exec(compile(source, "<checks>", "exec"), names)
+    exec(compile("\n" * (line - 1) + source, CHECKS, "exec"), names)
     return [value for value in names.values() if isinstance(value, Check)], names
+
+
+class CardError(RuntimeError):
+    """A card that cannot be used: the message says which cell and line, and what is wrong."""
+
+
+def fault_of_checks(error: Exception) -> CardError:
+    """An error that the checks cell itself has made, with its line in the card."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == CHECKS]
+    if isinstance(error, SyntaxError) and error.filename == CHECKS:
+        lines.append(error.lineno)
+    line = f", line {lines[-1]}" if lines else ""
+    words = error.msg if isinstance(error, SyntaxError) else error
+    return CardError(f"the cell 'checks'{line}: {type(error).__name__}: {words}")
 
 
 # --- Solutions -----------------------------------------------------------------------------------
@@ -126,6 +157,9 @@ def remember_source(name: str, source: str) -> None:
 # --- The exercise --------------------------------------------------------------------------------
 
 
+PARTS = ("about", "statement", "given", "stub", "checks", "reference")  # one cell of each
+
+
 @dataclass(frozen=True)
 class Exercise:
     """One exercise, read from its card."""
@@ -146,14 +180,38 @@ class Exercise:
     @property
     def title(self) -> str:
         """The headline of the statement."""
-        return self.titled("statement")[0].prose.splitlines()[0].lstrip("# ")
+        return self.titled("statement")[0].prose.partition("\n")[0].lstrip("# ")
 
     @cached_property
     def about(self) -> dict[str, int]:
         """`difficulty`, from 1 to 4, and `minutes`, the time box for a newcomer."""
-        lines = [line for cell in self.titled("about") for line in cell.prose.splitlines()]
-        pairs = [line.partition(":") for line in lines if ":" in line]
-        return {key.strip(): int(value) for key, _, value in pairs}
+        facts = {}
+        for cell in self.titled("about"):
+            for number, line in enumerate(cell.prose.splitlines(), cell.line):
+                key, colon, value = map(str.strip, line.partition(":"))
+                if colon and not value.isdecimal():
+                    raise CardError(
+                        f"the cell 'about', line {number}: "
+                        f"{key} must be a whole number, not {value!r}"
+                    )
+                if colon:
+                    facts[key] = int(value)
+        return facts
+
+    @cached_property
+    def fault(self) -> str | None:
+        """Why nobody can work with this card, where that is so, found without running anything."""
+        for title in PARTS:
+            if len(self.titled(title)) != 1:
+                return f"there must be one cell {title!r}, not {len(self.titled(title))}"
+        if any("\ufffd" in cell.text for cell in self.cells):
+            return "it must be in UTF-8"
+        if not self.title:
+            return "the cell 'statement' must begin with a headline"
+        try:
+            return None if self.about else "the cell 'about' is empty"
+        except CardError as error:
+            return str(error)
 
     def titled(self, title: str) -> list[Cell]:
         """The cells whose title starts with these words."""
@@ -182,7 +240,11 @@ class Exercise:
 
     @cached_property
     def _checks(self) -> tuple[list[Check], dict[str, Any]]:
-        return load_checks(self.checks_source)
+        cell = self.titled("checks")[0]
+        try:
+            return load_checks(cell.text, cell.line)
+        except Exception as error:  # of an author's code, so whatever there is
+            raise fault_of_checks(error) from error
 
     @property
     def checks(self) -> list[Check]:
@@ -207,7 +269,7 @@ class Exercise:
     @property
     def kind(self) -> str:
         """`B` when the student's piece is installed in the package, else `A`."""
-        return "B" if "install" in self._checks[1] else "A"
+        return "B" if re.search(r"^def install\(", self.checks_source, re.MULTILINE) else "A"
 
     def solutions(self, kind: str) -> list[Solution]:
         """The card's solutions of a kind: `reference`, `right` or `wrong`."""
@@ -220,13 +282,24 @@ class Exercise:
         return self.solutions("reference")[0]
 
     def inputs(self, seed: int = 0) -> list[list[dict[str, Any]]]:
-        """For each check, the random inputs that it sees."""
+        """For each check, the random inputs that it sees.
+
+        Raises:
+          CardError: the checks cell has a mistake.
+        """
         drawn = []
         for number, item in enumerate(self.checks):
-            draw = item.draw or self._checks[1]["draw"]
+            draw = item.draw or self._checks[1].get("draw")
+            if draw is None:
+                raise CardError(f"the cell 'checks' must define draw(rng) for {item.name!r}")
             key = [zlib.crc32(self.name.encode()), number, seed]
             rng = np.random.default_rng(key)
-            drawn.append([draw(rng) for _ in range(item.draws)])
+            try:
+                drawn.append([draw(rng) for _ in range(item.draws)])
+            except Exception as error:
+                raise fault_of_checks(error) from error
+            if not all(isinstance(inputs, dict) for inputs in drawn[-1]):
+                raise CardError(f"the cell 'checks': what is drawn for {item.name!r} is no dict")
         return drawn
 
 
@@ -248,22 +321,50 @@ def root() -> Path:
 def load(path: Path) -> Exercise:
     """The exercise whose student's file is at `path`."""
     card = path.parent / "answers" / path.name
-    return Exercise(path, parse_cells(card.read_text(encoding="utf-8")))
+    return Exercise(path, parse_cells(card.read_text(encoding="utf-8", errors="replace")))
+
+
+def cards() -> list[Exercise]:
+    """What there is a card of, in the order of the chapters: also where the card has a fault."""
+    paths = (root() / "exercises").glob("[0-9]*/answers/*.py")
+    found = [load(card.parent.parent / card.name) for card in paths]
+    return sorted(found, key=lambda e: (e.topic, e.name))
 
 
 def exercises() -> Iterator[Exercise]:
-    """Every exercise, in the order of the chapters; in a chapter the easy ones come first."""
-    cards = (root() / "exercises").glob("[0-9]*/answers/*.py")
-    found = [load(card.parent.parent / card.name) for card in cards]
-    yield from sorted(found, key=lambda e: (e.topic, e.about.get("difficulty", 0), e.name))
+    """Every exercise, in the order of the chapters; in a chapter the easy ones come first.
+
+    One whose card has a fault is left out, and a message says so.
+    """
+    sound = []
+    for exercise in cards():
+        if exercise.fault:
+            warn(f"the card of {exercise.topic}/{exercise.name} is left out: {exercise.fault}")
+        else:
+            sound.append(exercise)
+    yield from sorted(sound, key=lambda e: (e.topic, e.about.get("difficulty", 0), e.name))
 
 
-def find(name: str) -> Exercise:
-    """The exercise of that name; a path to its file will do."""
-    known = {exercise.name: exercise for exercise in exercises()}
+@cache  # each message once
+def warn(message: str) -> None:
+    """Says something on stderr, and goes on."""
+    print(f"tinyjax: {message}", file=sys.stderr)
+
+
+def find_card(name: str) -> Exercise:
+    """The exercise of that name, even if its card has a fault; a path to its file will do."""
+    known = {exercise.name: exercise for exercise in cards()}
     short = Path(name).stem
     if short not in known:
         near = difflib.get_close_matches(short, known, n=3, cutoff=0.5)
         advice = f"did you mean {' or '.join(near)}?" if near else "`tinyjax list` shows them all"
         raise SystemExit(f"tinyjax: no exercise is called {name!r}: {advice}")
     return known[short]
+
+
+def find(name: str) -> Exercise:
+    """The exercise of that name; a path to its file will do."""
+    exercise = find_card(name)
+    if exercise.fault:
+        raise SystemExit(f"tinyjax: the card of {exercise.name} has a fault: {exercise.fault}")
+    return exercise
