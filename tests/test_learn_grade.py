@@ -342,6 +342,13 @@ def test_harmless_cells_stay():
     assert [harmless(value) for value in ("ann", "", "1-2", 0.5, -3)] == ["ann", "", "1-2", 0.5, -3]
 
 
+def test_a_near_miss_is_named(tmp_path):
+    room = tmp_path / "class"
+    hand_in(room, "ann", "third_derivative (1).py", RIGHT)
+    (row,) = grade(room)
+    assert (row["status"], row["detail"]) == ("missing", "is it 'third_derivative (1).py'?")
+
+
 def test_odd_names_of_students(tmp_path):
     room = tmp_path / "class"
     names = ['=HYPERLINK("http://x")', "李 雷", 'a "b", c', "O'Neil"]

@@ -21,7 +21,7 @@ from tinyjax.learn.course import (
     note_pass,
     state,
 )
-from tinyjax.learn.exercise import exercises, find
+from tinyjax.learn.exercise import CardError, exercises, find
 from tinyjax.learn.judge import Grader
 from tinyjax.learn.progress import exercise_facts, note_exercise
 
@@ -231,6 +231,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("tinyjax: interrupted", file=sys.stderr)
         return 130
+    except CardError as error:  # its author's mistake, not the student's
+        print(f"tinyjax: {error}", file=sys.stderr)
+        return 1
     except BrokenPipeError:  # `tinyjax list | head`: nobody reads the rest
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

@@ -139,8 +139,8 @@ def grade_one(
             verdict.status, verdict.detail = "unreadable", f"{type(error).__name__}: {error}"
         except RuntimeError as error:  # a broken card: the others are graded all the same
             verdict.status, verdict.detail = "not graded", f"the grader itself failed: {error}"
-    elif getattr(submission, "near", ""):
-        verdict.detail = getattr(submission, "near", "")
+    elif submission.near:
+        verdict.detail = f"is it {submission.near!r}?"
     return row_of(submission, verdict, digest), verdict
 
 

@@ -15,7 +15,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from tinyjax.learn.exercise import Exercise, Solution
+from tinyjax.learn.exercise import CardError, Exercise, Solution
 from tinyjax.learn.outcomes import agrees, coincides
 from tinyjax.learn.runner import Run, Worker, run
 from tinyjax.learn.values import decode, show
@@ -180,7 +180,7 @@ class Grader:
             )
             errors = [o for outcomes in done.outcomes for o in outcomes if "error" in o]
             if done.ended != "done" or errors:
-                raise RuntimeError(
+                raise CardError(
                     f"the reference of {exercise.name} ended with {done.ended}: "
                     f"{errors or done.detail or done.printed}"
                 )
