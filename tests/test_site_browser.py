@@ -62,10 +62,38 @@ def test_no_page_is_wider_than_a_phone(browser, site, pages):
 
 def test_text_and_code_have_fonts_of_our_own(browser, address):
     browser.show_as(DESKTOP)
-    browser.open(address + PAGES["chapter"])
+    browser.open(address + PAGES["exercise"])
     loaded = """const loaded = [...document.fonts].filter(font => font.status == "loaded");
         return loaded.length >= 2 && loaded.map(font => font.family.replaceAll('"', ""))"""
     assert set(browser.wait_for(loaded)) == {"Inter", "JetBrains Mono"}
+
+
+# --- Formulas -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("place", ["server", "disk"])
+def test_every_formula_is_set(browser, address, site, pages, place, scheme):
+    """For the eye, in the colour of the text, and as MathML for those who listen."""
+    broken = """return [...document.querySelectorAll(".arithmatex")].filter(place =>
+        !place.querySelector(".katex-mathml math") || place.querySelector(".katex-error")
+        || !place.querySelector(".katex-html[aria-hidden=true]")
+        || getComputedStyle(place.querySelector(".katex")).color
+            != getComputedStyle(place.parentElement).color
+    ).map(place => place.textContent)"""
+    with_formulas = [page for page, content in pages.items() if "arithmatex" in content.classes]
+    assert PAGES["chapter"] in with_formulas
+    browser.show_as(DESKTOP, scheme)
+    for page in with_formulas:
+        browser.open((address if place == "server" else site.as_uri() + "/") + page)
+        assert browser.run(broken) == [], page
+        assert browser.errors() == [], page
+
+
+def test_only_pages_with_formulas_load_katex(browser, address):
+    for page, loads in [(PAGES["chapter"], True), (PAGES["exercise"], False)]:
+        browser.open(address + page)
+        assert any("/katex" in url for url in browser.requests()) == loads
 
 
 # --- What a reader does ---------------------------------------------------------------------------
@@ -130,6 +158,10 @@ def test_the_keyboard_scrolls_what_is_wider_than_the_page(browser, address):
     ]:
         browser.open(address + page)
         assert browser.wait_for(f"return document.querySelectorAll('{kind}[tabindex]').length")
+    browser.show_as((240, 800))
+    browser.open(address + PAGES["chapter"])
+    assert browser.wait_for("return document.querySelectorAll('.arithmatex[tabindex]').length")
+    assert browser.violations() == []
 
 
 def test_a_phone_opens_the_menu(browser, address):
@@ -161,6 +193,7 @@ def test_pages_read_well_without_scripts(address):
             browser.driver.get(address + PAGES["chapter"])
             text = browser.driver.find_element(By.TAG_NAME, "article").text
             assert "The first loop" in text and "import tinyjax as jax" in text
+            assert r"\theta - \eta \, \nabla L(\theta)" in text
             offered = browser.driver.find_elements(By.CSS_SELECTOR, ".md-search, .md-header form")
             assert not any(element.is_displayed() for element in offered)
             assert browser.excess_width() <= 0

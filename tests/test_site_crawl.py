@@ -56,6 +56,7 @@ def inner_links(content):
 # Material's script knows these addresses. It fetches from them only for what a page must not have:
 # diagrams in a block of class mermaid, the stars of a repository that mkdocs.yml names.
 FETCHED_FOR = {"unpkg.com": "mermaid", "api.github.com": "md-source"}
+NAMED = {"www.w3.org"}  # addresses that are names of formats: SVG, MathML
 FETCH = re.compile(r"""(?:url\(|@import)\s*["']?(?:https?:)?//""")
 
 
@@ -75,7 +76,7 @@ def test_scripts_know_no_other_hosts(site):
     for script in site.rglob("*.js"):
         quoted = re.findall(r"""["'`](https?://[\w.-]+)""", script.read_text(encoding="utf-8"))
         hosts = {urlparse(url).netloc for url in quoted}
-        assert hosts <= FETCHED_FOR.keys(), script
+        assert hosts <= FETCHED_FOR.keys() | NAMED, script
 
 
 # --- Figures and weight --------------------------------------------------------------------------
@@ -161,6 +162,13 @@ TERM = re.compile(r"^## (.+)\n\nChinese (.+) · Japanese (.+)\n", re.MULTILINE)
 def index(site) -> dict:
     """What the search searches in."""
     return json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+
+
+def test_the_search_reads_no_formulas(site):
+    """What it shows of a section is words; the text behind a formula is there."""
+    texts = {entry["location"]: entry["text"] for entry in index(site)["docs"]}
+    assert [place for place, text in texts.items() if r"\frac" in text] == []
+    assert "digits cancel" in texts["chapters/01_grad.html#from-f-to-f"]
 
 
 def test_the_search_finds_the_words_of_the_glossary(site):

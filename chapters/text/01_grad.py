@@ -41,8 +41,13 @@ from tinyjax import viz
 viz.tangent_lines(f, jnp.linspace(-2, 2, 81), at=[-1.5, 0.0, 1.0])
 
 # %% [markdown]
-# Is it exact? A difference quotient, `(f(x + h) - f(x - h)) / 2h`, is not: with a large `h` it is off
-# because the curve bends, with a small one because digits cancel. `grad` has no `h`.
+# On paper, the derivative is a limit. Take two points of the curve, one on each side of $x$, and let
+# them move together. Their difference quotient becomes the slope:
+#
+# $$f'(x) = \lim_{h \to 0} \frac{f(x + h) - f(x - h)}{2h}$$
+#
+# Is `grad` exact? The quotient alone is not: with a large `h` it is off because the curve bends, with
+# a small one because digits cancel. `grad` has no `h`.
 
 # %% tags=["volatile"]
 for h in [1.0, 0.1, 1e-3, 1e-5]:
@@ -257,9 +262,13 @@ print(jax.grad(lambda x: x * lax.stop_gradient(x))(3.0))
 # %% [markdown]
 # ## A gap to fill
 #
-# Newton's method finds a zero of a function: follow the tangent to where it crosses the axis. From `x`
-# that is `x - f(x) / f'(x)`. Write the step, for any function `f`. (Until you do, the cell prints
-# `Ellipsis`, which is what Python calls the three dots.)
+# Newton's method finds a zero of a function: follow the tangent to where it crosses the axis. From
+# $x$ that is
+#
+# $$x - \frac{f(x)}{f'(x)}$$
+#
+# Write the step, for any function `f`. (Until you do, the cell prints `Ellipsis`, which is what
+# Python calls the three dots.)
 
 # %%
 def newton_step(f, x):

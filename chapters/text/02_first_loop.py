@@ -56,7 +56,9 @@ plt.show()
 # `theta`.
 #
 # The **loss** says how wrong a theta is: the mean of the squared distances between the line and the
-# points. Small is good, zero would be perfect.
+# points. Small is good, zero would be perfect. For $n$ points on paper:
+#
+# $$L(w, b) = \frac{1}{n} \sum_{i=1}^{n} \left(w x_i + b - y_i\right)^2$$
 
 # %%
 def model(theta, x):
@@ -100,7 +102,10 @@ print("after one step:", theta - 0.1 * gradient)
 #
 # ## The loop
 #
-# One step, as a function. The number `lr` is the **learning rate**: how far a step goes.
+# One step, as a function. The number `lr` is the **learning rate**: how far a step goes. On paper it
+# is often called $\eta$ (eta), theta is $\theta$, and $\nabla L$ is the gradient of the loss:
+#
+# $$\theta_\text{new} = \theta - \eta \, \nabla L(\theta)$$
 
 # %%
 def update(theta, x, y, lr=0.1):

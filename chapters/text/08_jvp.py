@@ -47,13 +47,16 @@ for t in [1.0, 2.0, -10.0]:
 
 # %% [markdown]
 # The name says what it is: the Jacobian (the derivative, or the matrix of all derivatives) is multiplied
-# with a vector. JVP is short for **Jacobian-vector product**.
+# with a vector. JVP is short for **Jacobian-vector product**. With $J(x)$ for the Jacobian of $f$ at
+# $x$, value and tangent become
+#
+# $$(x, \; t) \;\mapsto\; \bigl(f(x), \; J(x)\, t\bigr)$$
 #
 # ## Forward mode by hand
 #
 # How can it know? Let numbers come in pairs, of a value (the **primal**) and a tangent. Say for each
 # operation what it does to the tangents. For a sum, the speeds add. For a product, school has a rule:
-# `(u v)' = u' v + u v'`. Such pairs are called **dual numbers**.
+# $(u\,v)' = u'\,v + u\,v'$. Such pairs are called **dual numbers**.
 
 # %%
 class Dual:
@@ -550,6 +553,8 @@ print(jax.make_jaxpr(push)(1.0))
 # The second derivatives of a function of `n` numbers are a matrix of `n` times `n`, the **Hessian**. For a
 # million parameters nobody can store it. Mostly it is only needed times a vector `v`, and this is a
 # question for forward mode: how does the *gradient* change if `x` moves in the direction `v`?
+#
+# $$H(x)\, v = \lim_{h \to 0} \frac{\nabla f(x + h v) - \nabla f(x)}{h}$$
 
 # %%
 def hvp(f, x, v):

@@ -63,7 +63,9 @@ print("output 1:", pull(jnp.array([0.0, 1.0]))[0])
 
 # %% [markdown]
 # A push gave a column. A pull gives a **row**: how one output depends on all the inputs. In general
-# `pull(w)` is the vector `w`, times the Jacobian. Hence the name VJP, **vector-Jacobian product**.
+# `pull(w)` is the vector `w`, times the Jacobian. Hence the name VJP, **vector-Jacobian product**:
+#
+# $$w \;\mapsto\; w^\mathsf{T} J(x)$$
 
 # %%
 w = jnp.array([3.0, -1.0])
@@ -72,6 +74,11 @@ print(pull(w)[0], w @ jax.jacfwd(polar)(p))
 # %% [markdown]
 # `w @ J` is the same as `J.T @ w`. So pulling is pushing with the *transposed* matrix. And nobody ever
 # makes this matrix: it is the program that gets transposed.
+#
+# What makes a map the transpose of another? Push a tangent $t$ and multiply with $w$, or pull $w$ and
+# multiply with $t$: it must be the same number, whichever $t$ and $w$ you take.
+#
+# $$w \cdot (J\, t) = (J^\mathsf{T} w) \cdot t$$
 #
 # ## Transposing an equation
 #
@@ -148,8 +155,12 @@ jax.linear_transpose(jnp.sin, 1.0)(1.0)
 #
 # ## The whole program, from back to front
 #
-# To transpose a program, transpose its equations, the last one first. (For matrices it is the same
-# rule: `(A @ B).T` is `B.T @ A.T`.) Here are `push` once more, and what becomes of it.
+# To transpose a program, transpose its equations, the last one first. It is the same rule for
+# matrices. If $A$ comes first, then $B$, then $C$:
+#
+# $$(C\, B\, A)^\mathsf{T} = A^\mathsf{T}\, B^\mathsf{T}\, C^\mathsf{T}$$
+#
+# Here are `push` once more, and what becomes of it.
 
 # %%
 print(jax.make_jaxpr(push)(1.0, 1.0))
@@ -206,7 +217,11 @@ print(jax.make_jaxpr(jax.grad(diamond))(1.0))
 #
 # In school, the chain rule adds up over all ways from the input to the result. Reverse mode does not go
 # along ways. It goes through equations, and waits at each number until all its cotangents have arrived
-# and are added up. This order is what makes it cheap. Here are 20 doublings, so a million ways:
+# and are added up. With a bar for the cotangent, and the sum over all $u$ that are computed from $v$:
+#
+# $$\bar{v} = \sum_{u} \bar{u} \, \frac{\partial u}{\partial v}$$
+#
+# This order is what makes it cheap. Here are 20 doublings, so a million ways:
 
 # %%
 def doubled(x):

@@ -344,7 +344,10 @@ jax.grad(jax.grad(h))(p)
 # The inner `grad` returns three numbers, the outer one needs one. Read from the inside, you see it
 # coming.
 #
-# What fits there is a Jacobian. That of the gradient is the **Hessian**.
+# What fits there is a Jacobian. That of the gradient is the **Hessian**. In row $i$ and column $j$ it
+# has
+#
+# $$H_{ij} = \frac{\partial^2 h}{\partial p_i \, \partial p_j}$$
 
 # %%
 print(jax.jacfwd(jax.grad(h))(p))

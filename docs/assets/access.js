@@ -1,8 +1,10 @@
 // What the theme leaves out for readers who use a keyboard or a screen reader.
 
-// Code and tables wider than the page scroll in themselves: the keyboard reaches them, too.
+// Code, tables and formulas wider than the page scroll in themselves: the keyboard reaches them, too.
+const wideBlocks = ".md-typeset__scrollwrap, .md-typeset pre > code, div.arithmatex";
+
 function reachWideBlocks() {
-  for (const box of document.querySelectorAll(".md-typeset__scrollwrap, .md-typeset pre > code")) {
+  for (const box of document.querySelectorAll(wideBlocks)) {
     if (box.scrollWidth > box.clientWidth) {
       box.tabIndex = 0;
     } else {
