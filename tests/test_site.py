@@ -1,7 +1,11 @@
 """What single pages of the site must show. (test_site_crawl.py asks the same of all pages.)"""
 
+import html
+import re
+
+import nbformat
 import pytest
-from site_pages import target_of, without_tags
+from site_pages import ROOT, target_of, without_tags
 
 pytestmark = pytest.mark.slow
 
@@ -14,6 +18,16 @@ def test_the_chapter_is_a_page_with_figures(site, pages):
     text = (site / "chapters/02_first_loop.html").read_text(encoding="utf-8")
     assert text.count("Your answer?") == 3, "three reveals are folded"
     assert "w: 3.00, b: -1.00" in without_tags(text)
+
+
+@pytest.mark.parametrize("chapter", ["01_grad", "02_first_loop", "09_vjp"])
+def test_formulas_arrive_as_they_are_written(site, chapter):
+    notebook = nbformat.read(ROOT / "chapters" / f"{chapter}.ipynb", as_version=4)
+    prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    page = html.unescape((site / "chapters" / f"{chapter}.html").read_text(encoding="utf-8"))
+    written = re.findall(r"\$\$(.+?)\$\$", prose)
+    assert written == re.findall(r'class="arithmatex"[^>]*>\\\[(.+?)\\\]', page)
+    assert written
 
 
 def test_the_reference_lists_the_transformations(pages):

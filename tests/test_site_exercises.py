@@ -146,6 +146,11 @@ def test_links_of_a_chapter(prose, linked):
     assert site.in_prose(prose, "chapters/01_grad.md") == linked
 
 
+def test_formulas_hold_no_links():
+    prose = r"$f[i](x)$ and" + "\n\n" + r"$$\begin{matrix} a_1 \\ [c](d) \end{matrix}$$"
+    assert links().in_prose(prose, "chapters/01_grad.md") == prose
+
+
 def test_a_page_has_no_links_to_itself():
     assert links().in_prose("chapter 04", "chapters/04_random.md") == "chapter 04"
     here = "exercises/04_random/split.md"

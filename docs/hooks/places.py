@@ -48,6 +48,7 @@ FENCED = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
 LINKED = re.compile(
     r"\[(?P<words>[^\]]*)\]\((?P<target>[^)\s]+)\)"
     r"|`(?:tinyjax (?:check|watch) (?:\w+/)?(?P<exercise>\w+)|[^`\n]+)`"
+    r"|\$\$[^$]+\$\$|\$[^$\n]+\$"  # formulas, whose brackets are no links
     r"|\b[Cc]hapter (?P<chapter>\d\d)\b"
 )
 
