@@ -332,7 +332,7 @@ def cards() -> list[Exercise]:
 
 
 def exercises() -> Iterator[Exercise]:
-    """Every exercise, in the order of the chapters; in a chapter the easy ones come first.
+    """Every exercise, in the order of the chapters; in a chapter the easy and short ones first.
 
     One whose card has a fault is left out, and a message says so.
     """
@@ -342,7 +342,13 @@ def exercises() -> Iterator[Exercise]:
             warn(f"the card of {exercise.topic}/{exercise.name} is left out: {exercise.fault}")
         else:
             sound.append(exercise)
-    yield from sorted(sound, key=lambda e: (e.topic, e.about.get("difficulty", 0), e.name))
+    yield from sorted(sound, key=place_in_course)
+
+
+def place_in_course(exercise: Exercise) -> tuple[str, int, int, str]:
+    """By chapter, then by difficulty, then by time."""
+    about = exercise.about
+    return exercise.topic, about.get("difficulty", 0), about.get("minutes", 0), exercise.name
 
 
 @cache  # each message once
