@@ -21,6 +21,10 @@ from benchmarks.text import in_words, share
 BEGIN = "<!-- figures: python -m benchmarks.page writes what follows -->"
 END = "<!-- end of figures -->"
 INKS = {"light": "#222222", "dark": "#dddddd"}
+COUNTED = (
+    "The means of the goals count calls on one device. The chart shows every workload, and "
+    "its mean counts them all."
+)
 SLOW, SLOW_FIRST = 1.1, 3.0  # ratios from which on a workload is told to lose
 
 
@@ -92,7 +96,8 @@ def goal_table(workloads):
 def picture(workloads):
     """The charts: the theme shows the one that fits the screen."""
     words = chart.in_words(workloads)
-    return "\n".join(f"![{words}](assets/benchmarks-{mode}.svg#only-{mode})" for mode in INKS)
+    images = "\n".join(f"![{words}](assets/benchmarks-{mode}.svg#only-{mode})" for mode in INKS)
+    return f"{COUNTED}\n\n{images}"
 
 
 def losses(workloads):

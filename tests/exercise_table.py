@@ -6,6 +6,7 @@ writes it between the two marks on the page.
 """
 
 import itertools
+import json
 import pathlib
 
 from tinyjax.learn.exercise import Exercise, exercises
@@ -24,6 +25,13 @@ def row(exercise: Exercise) -> str:
     return f"| `{exercise.name}` | {exercise.title} | {stars} | {minutes} | {exercise.kind} |\n"
 
 
+def heading(topic: str) -> str:
+    """The title of a chapter, which leads to it."""
+    notebook = json.loads((ROOT / "chapters" / f"{topic}.ipynb").read_text(encoding="utf-8"))
+    title = "".join(notebook["cells"][0]["source"]).splitlines()[0].removeprefix("# ")
+    return f"\n### [{title}](chapters/{topic}.md)\n\n"
+
+
 def table() -> str:
     """All exercises, chapter by chapter, in the order of `tinyjax list`."""
     known = list(exercises())
@@ -35,7 +43,7 @@ def table() -> str:
         f"their time boxes add up to {round(minutes / 60)} hours.\n"
     ]
     for topic, members in pieces:
-        parts.append(f"\n### {topic}\n\n{COLUMNS}" + "".join(map(row, members)))
+        parts.append(heading(topic) + COLUMNS + "".join(map(row, members)))
     return "".join(parts)
 
 

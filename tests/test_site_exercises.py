@@ -49,7 +49,8 @@ def test_what_follows_the_dash_of_a_list_is_no_block():
 @pytest.mark.parametrize("exercise", ALL, ids=lambda exercise: exercise.name)
 def test_a_page_holds_what_is_handed_out(exercise):
     page = hook.render(exercise, "a chapter", NoLinks())
-    assert page.startswith(f"# {exercise.title}\n\n{'★' * exercise.about['difficulty']} ")
+    stars = "★" * exercise.about["difficulty"]
+    assert page.startswith(f"# {exercise.title}\n\n`{exercise.name}` · {stars} · ")
     for title in ("given", "stub"):
         assert exercise.titled(title)[0].text in page
     for check in exercise.checks:
@@ -100,6 +101,27 @@ def test_a_prediction_folds_the_reveal_and_its_reason():
         "    Two, of course.",
         "    Indeed.",
     ]
+
+
+@pytest.mark.parametrize(
+    "source, left",
+    [
+        (
+            "**Predict.** Which?\n\nPut your answer in place of the dots,\nin quotes. (Click.)",
+            "**Predict.** Which?",
+        ),
+        (
+            "Fill the gap. (Until you do, the cell prints\n`Ellipsis`.)\n\nMore.",
+            "Fill the gap.\n\nMore.",
+        ),
+        ("# Your space.", ""),
+        ("Put 1 in place of 2.", "Put 1 in place of 2."),
+    ],
+)
+def test_what_is_said_to_the_reader_of_a_notebook_is_left_out(source, left):
+    cell = new_markdown_cell(source)
+    chapters.leave_out(cell)
+    assert cell.source == left
 
 
 def lines(text):

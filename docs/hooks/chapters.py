@@ -49,6 +49,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def render(notebook: NotebookNode, stem: str, links: Links) -> tuple[str, dict[str, bytes]]:
     """The Markdown of a notebook, and its figures by file name."""
     for cell in notebook.cells:
+        leave_out(cell)
         check_figures(cell, stem)
         if cell.cell_type == "markdown":
             cell.source = links.in_prose(cell.source, f"chapters/{stem}.md")
@@ -62,6 +63,27 @@ def render(notebook: NotebookNode, stem: str, links: Links) -> tuple[str, dict[s
         notebook, {"unique_key": stem, "metadata": {"name": stem}}
     )
     return page, resources["outputs"]
+
+
+# --- What only makes sense in a notebook ---------------------------------------------------------
+
+# Where to type, what a gap prints, an empty cell.
+ONLY_THERE = re.compile(
+    r"""\n\n(?:Put|Write)\ your\ answers?\ in\ place\ of\ the\ dots\b(?:.|\n(?!\n))*
+    |\nPut\ your\ three\ numbers\ in\ place\ of\ the\ dots\b(?:.|\n(?!\n))*
+    |\s\(Until\ you\ [^()]*\)
+    |\A\#\ Your\ space\.\Z""",
+    re.VERBOSE,
+)
+
+
+def leave_out(cell: NotebookNode) -> None:
+    """A page has no cells to type in, and a gap that nobody filled prints nothing."""
+    cell.source = ONLY_THERE.sub("", cell.source)
+    if "outputs" in cell:
+        cell.outputs = [
+            output for output in cell.outputs if "Ellipsis" not in output.get("text", "")
+        ]
 
 
 # --- Predictions ---------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 PAGE = """\
 # {title}
 
-{stars} · about {minutes} minutes{kind} · chapter [{chapter}](../../chapters/{topic}.md)
+`{name}` · {stars} · about {minutes} minutes{kind} · chapter [{chapter}](../../chapters/{topic}.md)
 
 {statement}
 {note}
