@@ -181,6 +181,59 @@ def test_every_name_has_an_entry(name):
     assert {"numpy": 300, "lax": 150}.get(name, 15) < table.count("](reference/")
 
 
+def every_reference_page():
+    """address -> text, of all modules of which a page lists the names."""
+    found = {}
+    for path in sorted((ROOT.parent / "docs").glob("*.md")):
+        for place in names_hook.PLACE.finditer(path.read_text(encoding="utf-8")):
+            found.update(names_hook.pages(importlib.import_module(place["module"]), path.name))
+    return found
+
+
+def in_jax(name):
+    """JAX's thing for a name such as tinyjax.scipy.stats.norm.pdf, or None."""
+    return pkgutil.resolve_name(name.replace("tinyjax", "jax", 1))
+
+
+def test_every_entry_is_a_name_of_jax_or_an_extra():
+    extras = {f"{module}.{name}" for module, names in names_hook.EXTRAS.items() for name in names}
+    texts = every_reference_page()
+    anchors = [a for text in texts.values() for a in re.findall(r"^## .*\{ #(\S+) \}$", text, re.M)]
+    assert len(anchors) > 1000
+    for anchor in set(anchors) - extras:
+        assert in_jax(anchor) is not None
+    assert extras <= set(anchors)
+    headlines = [text.partition("\n")[0] for text in texts.values()]
+    assert len(headlines) == len(set(headlines))
+
+
+@pytest.mark.slow
+def test_methods_in_the_reference_are_methods_of_jax(pages):
+    shown = {a for page in ("api.html", "api_arrays.html") for a in pages[page].anchors}
+    methods = [a for a in shown if a.startswith("tinyjax.") and a.rpartition(".")[0] in shown]
+    assert {"tinyjax.custom_jvp.defjvp", "tinyjax.P.update"} <= set(methods)
+    for method in methods:
+        assert in_jax(method) is not None
+
+
+@pytest.mark.slow
+def test_pages_have_titles_of_their_own_and_no_headline_is_left_out(site, pages):
+    titles, jumps = {}, []
+    for page in pages:
+        text = (site / page).read_text(encoding="utf-8")
+        titles.setdefault(re.search(r"<title>(.*?)</title>", text, re.S)[1], []).append(page)
+        levels = [1, *map(int, re.findall(r"<h([1-6])\b", text))]
+        if any(after > before + 1 for before, after in itertools.pairwise(levels)):
+            jumps.append(page)
+    assert {title: found for title, found in titles.items() if len(found) > 1} == {}
+    assert [page for page in jumps if page.startswith(("source/", "reference/"))] == []
+
+
+def test_a_definition_without_a_banner_stands_below_the_title():
+    shown = source_hook.page("x", '"""Doc."""\n\n\nx = 1\n\n\ndef f():\n    pass\n')
+    assert "\n## `f` { #f }" in shown
+
+
 def test_an_entry_has_signature_parameters_errors_and_example():
     text = names_hook.entry("here", "array", tinyjax.numpy.array, [])
     assert "array(object, dtype=None, *, copy=True, order='K', ndmin=0, device=None)" in text

@@ -22,12 +22,16 @@ from tinyjax.source import place, replays, shared
 class Primitive:
     """One operation of the language: this card holds all its rules.
 
-    multi: it has several results.         high: it holds programs and works on Values.
-    collective: it looks at named axes.    callables: it holds Python functions; `stage` turns them
-    into jaxprs when the call is recorded. bilinear: linear in each operand, not in both at once.
-    reverse_only: only its transpose is known. effectful: never dropped as dead code.
-    on_host: it runs where the user is, even inside of pmap. large: from so many elements on an
-    eager operation runs as a compiled program.
+    What it is:
+      multi: it has several results.
+      high: it holds programs and works on Values.
+      collective: it looks at named axes.
+      callables: it holds Python functions; `stage` makes them jaxprs when the call is recorded.
+      bilinear: linear in each operand, not in both at once.
+      reverse_only: only its transpose is known.
+      effectful: never dropped as dead code.
+      on_host: it runs where the user is, even inside of pmap.
+      large: from so many elements on, an eager operation runs as a compiled program.
 
     impl(*arrays, **params)                             the value, with NumPy (Values if high)
     eager(*values, **params)                            optional, if high: a faster way to the value

@@ -1,12 +1,17 @@
 """A MkDocs hook: `<!-- names of tinyjax.numpy -->` becomes a table of what that module offers, and
-each name leads to its entry, on pages that stand under reference/."""
+each name leads to its entry, on pages that stand under reference/.
+
+A module offers what coverage.md lists: JAX's names, not the helpers that a file has beside them.
+"""
 
 import enum
+import functools
 import importlib
 import inspect
 import re
 from collections import Counter
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 
@@ -16,7 +21,13 @@ from mkdocs.structure.pages import Page
 from prose import escaped, fenced, prose
 
 PLACE = re.compile(r"^<!-- names of (?P<module>[\w.]+) -->$", re.MULTILINE)
+COVERAGE = Path(__file__).parents[1] / "coverage.md"
+EXTRAS = {  # names that JAX has not
+    "tinyjax.lax": {"broadcast_to"},
+    "tinyjax.errors": {"ImpureFunctionError", "IndexOutOfBoundsWarning", "KeyReuseWarning"},
+}
 FEW, MANY = 5, 60  # a module of many names has a page for each file that defines more than a few
+WHOLE = {"tinyjax.scipy.stats"}  # has one page all the same
 WIDTH = 88
 TOPICS = {  # files whose names are found elsewhere
     "tinyjax.numpy": "scalar_types",
@@ -46,14 +57,20 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         for title, page in item.items():
             if isinstance(page, str) and (found := modules(config, page)):
                 below = [address for module in found for address, _ in pages(module, page)]
-                item[title] = [{"All names": page}, *({short(name): name} for name in below)]
+                called = part if len(found) == 1 else full
+                item[title] = [{"All names": page}, *({called(name): name} for name in below)]
     return config
 
 
-def short(address: str) -> str:
-    """What a page with entries is called in the navigation."""
-    module, _, file = address.removeprefix("reference/").removesuffix(".md").partition("/")
-    return file.replace("_", " ") or module
+def full(address: str) -> str:
+    """What a page with entries is called: its module, and its part of it."""
+    module, slash, file = address.removeprefix("reference/").removesuffix(".md").partition("/")
+    return f"{module}: {file.replace('_', ' ')}" if slash else module
+
+
+def part(address: str) -> str:
+    """What it is called among the pages of its module."""
+    return full(address).rpartition(": ")[2]
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -66,7 +83,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Fills in the tables that a page asks for."""
+    """Fills in the tables that a page asks for; its title is its headline, not its line in nav."""
+    headline = markdown.lstrip().partition("\n")[0].removeprefix("# ")
+    if page.file.src_uri.startswith("reference/"):
+        page.meta["title"] = headline
+    elif PLACE.search(markdown):
+        page.meta["title"] = f"{headline}: all names"
     return PLACE.sub(lambda match: table(importlib.import_module(match["module"])), markdown)
 
 
@@ -75,10 +97,19 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 def names(module: ModuleType) -> Iterator[tuple[str, object]]:
     """The public functions and classes of a module that say what they are."""
-    for name, value in sorted(inspect.getmembers(module), key=lambda item: item[0].lower()):
+    public = listed().get(module.__name__, set()) | EXTRAS.get(module.__name__, set())
+    for name in sorted(public, key=str.lower):
+        value = attrgetter(name)(module)
         is_own = (getattr(value, "__module__", None) or "").startswith("tinyjax")
-        if callable(value) and is_own and inspect.getdoc(value) and not name.startswith("_"):
+        if callable(value) and is_own and inspect.getdoc(value):
             yield name, value
+
+
+@functools.cache
+def listed() -> dict[str, set[str]]:
+    """The names that coverage.md lists for each module of ours."""
+    _, *sections = re.split(r"^## jax", COVERAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {f"tinyjax{s.split()[0]}": set(re.findall(r"`([\w.]+)`", s)) for s in sections}
 
 
 def places(module: ModuleType) -> dict[str, str]:
@@ -88,7 +119,7 @@ def places(module: ModuleType) -> dict[str, str]:
     folder, first, found = module.__name__.removeprefix("tinyjax."), {}, {}
     for name, value in values.items():
         page = f"reference/{folder}"
-        if len(values) > MANY:
+        if len(values) > MANY and module.__name__ not in WHOLE:
             where = topic(value)
             page += f"/{where if sizes[where] >= FEW else 'others'}"
         entry = first.setdefault(id(value), name)
@@ -123,8 +154,7 @@ def pages(module: ModuleType, overview: str) -> Iterator[tuple[str, str]]:
             entries.setdefault(page, []).append(entry(anchor, name, value, aliases))
     for page, texts in sorted(entries.items(), key=lambda item: ("/others" in item[0], item[0])):
         back = "../" * page.count("/") + overview
-        title = module.__name__ + (f": {short(page)}" if page.count("/") > 1 else "")
-        head = f"# {title}\n\n[All names of the module]({back})\n\n"
+        head = f"# tinyjax.{full(page)}\n\n[All names of the module]({back})\n\n"
         yield page, head + "\n\n".join(texts)
 
 

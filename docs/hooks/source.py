@@ -70,8 +70,10 @@ def page(name: str, text: str) -> str:
     """The Markdown of a file's page."""
     lines = ["---", f"title: {name}.py", "---", f"# tinyjax/{name}.py", ""]
     lines += [prose(ast.get_docstring(ast.parse(text)) or ""), "", imports(name, text), ""]
+    level = "##"  # of a definition, unless it stands below a banner
     for part in split(text):
         if part.kind == "banner":
+            level = "###"
             lines += [
                 f"## {escaped(part.title[:1].upper() + part.title[1:])}",
                 "",
@@ -79,7 +81,7 @@ def page(name: str, text: str) -> str:
                 "",
             ]
         if part.kind == "definition":
-            lines += [f"### `{part.title}` {{ #{part.title} }}", "", prose(part.docstring), ""]
+            lines += [f"{level} `{part.title}` {{ #{part.title} }}", "", prose(part.docstring), ""]
         if part.kind == "imports":
             lines += ['??? quote "Imports"', "", textwrap.indent(fenced(part.code), "    "), ""]
         elif part.code:
