@@ -1,6 +1,7 @@
-"""A MkDocs hook: `<!-- jaxpr of f(2.0) -->` becomes a picture of that program, drawn at each build.
+"""A MkDocs hook: pictures are drawn at each build, by the code beside them.
 
-The definitions of the page's examples are run first, so the picture belongs to the code beside it.
+`<!-- jaxpr of f(2.0) -->` becomes a picture of that program, after the definitions of the page's
+examples; `<!-- drawn by tinyjax.viz.key_tree -->` the picture in the example of that docstring.
 """
 
 import ast
@@ -16,7 +17,9 @@ from mkdocs.structure.pages import Page
 
 from tinyjax import viz
 
-PLACE = re.compile(r"^<!-- jaxpr of (?P<call>.+) -->$", re.MULTILINE)
+PLACE = re.compile(
+    r"^<!-- (?:jaxpr of (?P<call>.+)|drawn by tinyjax\.viz\.(?P<name>\w+)) -->$", re.MULTILINE
+)
 CODE = re.compile(r"^```pycon\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -24,12 +27,16 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Draws what a page asks for, and puts the files beside the page."""
     if not PLACE.search(markdown):
         return markdown
-    names = definitions(markdown)
+    names = definitions("\n".join(CODE.findall(markdown)))
     folder = posixpath.dirname(page.file.src_uri)
 
     def drawn(place: re.Match) -> str:
-        picture = picture_of(place["call"], names)
-        file = f"jaxpr-{re.sub(r'[^a-z0-9]+', '-', place['call']).strip('-')}.svg"
+        if place["call"]:
+            picture = picture_of(place["call"], names)
+            file = f"jaxpr-{re.sub(r'[^a-z0-9]+', '-', place['call']).strip('-')}.svg"
+        else:
+            picture = definitions(getattr(viz, place["name"]).__doc__)["picture"]
+            file = f"{place['name']}.svg"
         path = posixpath.join(folder, file)
         files.append(File.generated(config, path, content=svg(picture)))
         return f"![{picture.alt}]({file})"
@@ -37,13 +44,12 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return PLACE.sub(drawn, markdown)
 
 
-def definitions(markdown: str) -> dict:
-    """What the examples of a page define; those that show a result are not run."""
+def definitions(text: str) -> dict:
+    """What the examples of a text define; those that show a result are not run."""
     names: dict = {}
-    for code in CODE.findall(markdown):
-        for example in doctest.DocTestParser().get_examples(code):
-            if not example.want:
-                exec(example.source, names)
+    for example in doctest.DocTestParser().get_examples(text):
+        if not example.want:
+            exec(example.source, names)
     return names
 
 
