@@ -15,7 +15,6 @@ from tinyjax.learn.exercise import exercises, find
 pytestmark = pytest.mark.slow
 
 LIGHT = 40_000  # bytes of a page, compressed, without its figures
-HEAVY = {"api.html"}  # the reference, one long list, is let off
 
 # --- Links --------------------------------------------------------------------------------------
 
