@@ -28,10 +28,11 @@ def answers(exercise: Exercise) -> list[str]:
     return [exercise.reference.source, wrong[0], wrong[-1], exercise.reference.source + "\n1 / 0\n"]
 
 
-def desk(folder: Path, sources: dict[Exercise, str]) -> None:
-    """A student's copy of the exercises with these answers in it."""
+def desk(folder: Path, known: list[Exercise], number: int) -> None:
+    """A student's copy of the exercises, with one answer to each in it."""
     (folder / "chapters").mkdir(parents=True)
-    for exercise, source in sources.items():
+    for exercise in known:
+        source = answers(exercise)[number]
         answers_folder = folder / "exercises" / exercise.topic / "answers"
         answers_folder.mkdir(parents=True, exist_ok=True)
         card = exercise.path.parent / "answers" / exercise.path.name
@@ -65,7 +66,7 @@ def time_checks(known: list[Exercise], place: Path) -> None:
     cold, warm = {}, {}
     for number in tqdm(range(rounds), desc="check"):
         folder = place / f"student-{number}"
-        desk(folder, {exercise: answers(exercise)[number] for exercise in known})
+        desk(folder, known, number)
         for exercise in tqdm(known, leave=False):
             cache = place / "kernels" / f"{exercise.name}-{number}"
             cache.mkdir(parents=True)
