@@ -173,7 +173,7 @@ def parameters(function: object) -> list[inspect.Parameter] | None:
     if isinstance(function, enum.EnumType):
         return None
     try:
-        return list(inspect.signature(function).parameters.values())  # type: ignore[arg-type]
+        return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return None
 

@@ -98,14 +98,13 @@ def run_check(item: Check, student: SimpleNamespace, inputs: dict, path: str = "
     `mutated` names the inputs that are not what they were before.
     """
     given = as_given(inputs)
-    before = encode(given)
     try:
         outcome: dict[str, Any] = {"value": encode(item.run(student, **given))}
         json.dumps(outcome)  # it is too deep, or too long a number, here and not on its way
     except BaseException as error:
         outcome = explain_error(error, path)
     changed = [name for name in given if encode(given[name]) != encode(as_given(inputs[name]))]
-    if encode(given) != before:
+    if changed:
         outcome["mutated"] = changed
     return outcome
 
