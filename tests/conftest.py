@@ -1,4 +1,4 @@
-"""What all tests share: workers that do not grow."""
+"""What all tests share: workers that do not grow, and settings that stay as they are."""
 
 import itertools
 import os
@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import jax
+import numpy as np
 import pytest
 import site_pages
 
@@ -19,6 +20,28 @@ collect_ignore = [
 ]
 EVERY = 1500  # tests; by then the caches of compiled programs hold a gigabyte or more
 _count = itertools.count(1)
+
+
+def settings() -> dict[str, object]:
+    """What a test could change for all tests that the same process runs after it."""
+    return {
+        "the folder": os.getcwd(),
+        "the environment": {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"},
+        "NumPy's print options": np.get_printoptions(),
+        "NumPy's error handling": np.geterr(),
+        "flags of tinyjax": dict(tinyjax.config.values),
+        "flags of JAX": dict(jax.config.values),
+    }
+
+
+@pytest.fixture(autouse=True)
+def leaves_settings_alone():
+    """Tests run in any order, and side by side: none may change what another one sees."""
+    before = settings()
+    yield
+    after = settings()
+    changed = [name for name in before if before[name] != after[name]]
+    assert not changed, f"the test did not put back: {', '.join(changed)}"
 
 
 @pytest.fixture(scope="session")

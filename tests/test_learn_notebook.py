@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import nbformat
+import numpy as np
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from nbclient import NotebookClient
@@ -27,8 +28,9 @@ def shell(tmp_path, monkeypatch):
     made = InteractiveShell()
     made.history_manager.enabled = False
     monkeypatch.setattr(made, "showtraceback", lambda *_, **__: None)  # tests read the result
-    made.run_cell("%load_ext tinyjax.learn", store_history=True)
-    yield made
+    with np.printoptions():  # a cell may set its own (%precision)
+        made.run_cell("%load_ext tinyjax.learn", store_history=True)
+        yield made
 
 
 def run(shell: InteractiveShell, source: str, cell_id: str | None = None):
