@@ -178,6 +178,14 @@ BORROWED = {
         "from tinyjax.primitives.rules import Elementwise\nkept = Elementwise.batch\n"
         "def batch_add(*args, **kwargs): return kept(*args, **kwargs)"
     ),
+    "sin_jvp": (
+        "from tinyjax.primitives.maths import sin_p\nkept = sin_p.jvp\n"
+        "def sin_jvp(primals, tangents): return kept(primals, tangents)"
+    ),
+    "transpose_dot": (
+        "from tinyjax.primitives.dot import dot_general_p\nkept = dot_general_p.transpose\n"
+        "def transpose_dot(*args, **kwargs): return kept(*args, **kwargs)"
+    ),
 }
 
 

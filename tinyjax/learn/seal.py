@@ -7,9 +7,12 @@ compiled. Such a file is told so and does not pass.
 
 import importlib
 import sys
+from collections import ChainMap
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, NamedTuple
+
+from tinyjax.core import Primitive
 
 SEALED = {"tinyjax", "numpy", "json", "base64", "math", "builtins"}
 NAMESPACES = ("", ".numpy", ".lax", ".random", ".nn", ".tree_util")  # what students and checks use
@@ -40,14 +43,23 @@ def load_names() -> None:
 
 
 def take_seal() -> list[Sealed]:
-    """Every function and method of the sealed packages that is loaded now."""
+    """Every function, method and rule of a primitive of the sealed packages that is loaded now."""
     seal: list[Sealed] = []
+    cards: dict[Primitive, str] = {}
     for name, module in list(sys.modules.items()):
         if isinstance(module, ModuleType) and name.partition(".")[0] in SEALED:
             for value in seal_names(seal, name, vars(module)):
                 if isinstance(value, type) and value.__module__ == name:
                     seal_names(seal, f"{name}.{value.__name__}", vars(value))
+            cards |= {v: n for n, v in vars(module).items() if isinstance(v, Primitive)}
+    for card, where in cards.items():
+        seal_names(seal, where, rules_of(card))
     return seal
+
+
+def rules_of(card: Primitive) -> Mapping[str, Any]:
+    """The live rules of a primitive: what the card itself holds, else what its classes do."""
+    return ChainMap(*[vars(owner) for owner in (card, *type(card).__mro__[:-1])])
 
 
 def seal_names(seal: list[Sealed], where: str, names: Mapping[str, Any]) -> list[Any]:
