@@ -17,6 +17,8 @@
 # - Return a list of two: the cotangent of the operand that is an `Undef`, in its place, and `None`
 #   for the other one. (Leave `params` alone.)
 #
+# For example:
+#
 #     x, y = Undef(jax.typeof(jnp.ones((2, 3)))), jnp.ones((3, 4))
 #     transpose_dot(jnp.ones((2, 4)), x, y, dimension_numbers=(((1,), (0,)), ((), ())))
 #     # [an array of shape (2, 3), full of 4.0, None]

@@ -12,6 +12,8 @@
 # 2. what exceeds the capacity spills, so at most `capacity` stays;
 # 3. the level is multiplied with 0.9.
 #
+# For example:
+#
 #     simulate(5.0, jnp.array([3.0, 8.0, 0.0]), 10.0)    # 8.1 and [0. 5.2 0. ]
 #
 # (Day 1: 8, nothing spills, 7.2 stays. Day 2: 15.2, of which 5.2 spills; 9 stays.)

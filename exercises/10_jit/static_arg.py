@@ -13,6 +13,8 @@
 # - `weight` is an ordinary number: a new weight must not trace `f` again;
 # - `lag` may be given by position or by name.
 #
+# For example:
+#
 #     fast = compiled(changes)
 #     fast(prices, 2, 10.0)               # [30. 60.]
 #     fast(prices, lag=1, weight=1.0)     # [1. 2. 4.]

@@ -243,7 +243,7 @@ def mul_jvp(primals, tangents):
 
 
 # %% wrong: a difference
-# You subtracted the terms: that is the rule of the quotient. The terms of a product are added.
+# You subtracted the terms: the rule of the quotient does that. The terms of a product are added.
 def mul_jvp(primals, tangents):
     x, y = primals
     dx, dy = tangents

@@ -21,6 +21,8 @@
 # - the operand is a number, of shape `()`;
 # - both have as many axes, and some that have size 1 in the operand are longer in `ct`.
 #
+# For example:
+#
 #     ct = jnp.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 #     unbroadcast(jax.typeof(jnp.ones((1, 3))), ct)    # [[5. 7. 9.]]
 #

@@ -108,8 +108,12 @@ def memory(student, f, a, x, directions):
         return jnp.asarray(student.hvps(formula, x, directions))
 
     program = jax.make_jaxpr(run)(x, directions)
-    large = [str(shape) for shape in shapes(program) if math.prod(shape) >= 40 * 40]
-    return [str(v.aval.shape) for v in program.jaxpr.outvars], {"large arrays": sorted(set(large))}
+    found = list(shapes(program))
+    return {
+        "shapes of the results": [str(v.aval.shape) for v in program.jaxpr.outvars],
+        "arrays, 5 at most": min(len(found), 5),  # a program that computes nothing has none
+        "large arrays": sorted({str(shape) for shape in found if math.prod(shape) >= 40 * 40}),
+    }
 
 
 # %% reference

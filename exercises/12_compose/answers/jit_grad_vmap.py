@@ -11,7 +11,7 @@
 # array of parameters. The model shall obey the equation of motion, `u'' + u = 0`, at many times
 # `ts`, where `u''` is the second derivative by `t`. A post proposes
 #
-#     jax.jit(jax.grad(jax.grad(jax.vmap(u))))
+#     jax.jit(jax.grad(jax.grad(jax.vmap(u, in_axes=(None, 0)))))
 #
 # and all it gets is `Gradient only defined for scalar-output functions`. Read it from the inside:
 # what does each function take and return? Then write two compositions that run.
