@@ -123,7 +123,7 @@ def install(student):
     def diff(a, n=1, axis=-1):
         a = jnp.moveaxis(jnp.asarray(a), axis, -1)
         for _ in range(n):
-            a = student.gaps(a, 1)
+            a = student.gaps(a, by=1)
         return jnp.moveaxis(a, -1, axis)
 
     differences.diff = jnp.diff = diff
@@ -267,90 +267,39 @@ def gaps(x, by=1):
     return gaps_p.bind(x, by=by)
 
 
-# %% right: the linear map, slices and lax.pad
+# %% right: the linear map, flips, slices and lax.pad
 class Δ(Primitive):
-    def impl(self, x, *, by):
-        out = np.empty(self.type(x, by=by).shape, x.dtype)
-        for i in range(out.shape[-1]):
-            out[..., i] = x[..., i + by] - x[..., i]
-        return out
-
-    def type(self, x, *, by):
-        return ShapedArray(x.shape[:-1] + (x.shape[-1] - by,), x.dtype)
-
-    def linearize(self, nonzero, x, *, by):
-        return self.bind(x, by=by), lambda t: self.bind(t, by=by)
-
-    def transpose(self, ct, x, *, by):
-        def pad(low, high):
-            widths = [(0, 0, 0)] * (ct.ndim - 1) + [(low, high, 0)]
-            return lax.pad(ct, jnp.zeros((), ct.dtype), widths)
-
-        return [pad(by, 0) - pad(0, by)]
-
-    def batch(self, axis, vals, dims, /, *, by):
-        x = jnp.expand_dims(vals[0], -1)  # the batch axis gets a last axis behind it, and swaps
-        x = jnp.swapaxes(x, dims[0], -1)
-        x = jnp.moveaxis(jnp.squeeze(x, dims[0]), -1, 0)
-        return self.bind(x, by=by), 0
-
-
-gaps_p = Δ("gaps")
-
-
-def gaps(x, by=1):
-    return gaps_p.bind(x, by=by)
-
-
-# %% right: a tangent of slices
-class Gaps(Primitive):
     def impl(self, x, *, by):
         return -np.flip(np.flip(x, -1)[..., by:] - np.flip(x, -1)[..., :-by], -1)
 
     def type(self, x, *, by):
         return x.update(shape=(*x.shape[:-1], x.shape[-1] - by))
 
-    def jvp(self, primals, tangents, *, by):
-        t = tangents[0]
-        return self.bind(primals[0], by=by), t[..., by:] - t[..., :-by]
+    def linearize(self, nonzero, x, *, by):
+        return self.bind(x, by=by), lambda t: t[..., by:] - t[..., :-by]
 
     def transpose(self, ct, x, *, by):
-        def forwards(x):
-            return x[..., by:] - x[..., :-by]
-
-        return jax.vjp(forwards, jnp.zeros(x.shape, ct.dtype))[1](ct)
+        rest = [(0, 0, 0)] * (ct.ndim - 1)
+        added, subtracted = (lax.pad(ct, 0.0, [*rest, w]) for w in ((by, 0, 0), (0, by, 0)))
+        return [added - subtracted]
 
     def batch(self, axis, vals, dims, /, *, by):
         x, d = jnp.moveaxis(vals[0], dims[0], -2), vals[0].ndim - 2
         return self.bind(x, by=by), d
 
 
-gaps_p = Gaps("gaps")
+gaps_p = Δ("gaps")
 gaps = jax.tree_util.Partial(lambda x, by=1: gaps_p.bind(x, by=by))
 
 
 # %% wrong: no primitive
 # Your gaps does not bind the primitive: its jaxpr must have one equation, gaps.
-class Gaps(Primitive):
-    def impl(self, x, *, by):
-        return x[..., by:] - x[..., :-by]
-
-    def type(self, x, *, by):
-        return ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype)
-
-    def jvp(self, primals, tangents, *, by):
-        (x,), (t,) = primals, tangents
-        return self.bind(x, by=by), self.bind(t, by=by)
-
-    def transpose(self, ct, x, *, by):
-        zeros = jnp.zeros(x.shape, ct.dtype)
-        return [zeros.at[..., by:].add(ct).at[..., :-by].add(-ct)]
-
-    def batch(self, axis, vals, dims, /, *, by):
-        return self.bind(jnp.moveaxis(vals[0], dims[0], 0), by=by), 0
-
-
-gaps_p = Gaps("gaps")
+gaps_p = Primitive("gaps")
+gaps_p.def_impl(lambda x, by: x[..., by:] - x[..., :-by])
+gaps_p.def_abstract_eval(lambda x, by: ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype))
+gaps_p.jvp = lambda xs, ts, by: (gaps(*xs, by=by), gaps(*ts, by=by))
+gaps_p.transpose = lambda c, x, by: [jnp.zeros(x.shape).at[..., by:].add(c).at[..., :-by].add(-c)]
+gaps_p.batch = lambda axis, xs, ds, by: (gaps(jnp.moveaxis(xs[0], ds[0], 0), by), 0)
 
 
 def gaps(x, by=1):
@@ -359,474 +308,191 @@ def gaps(x, by=1):
 
 # %% wrong: the type of the operand
 # You gave the result the type of x: its last axis is shorter, by `by`.
-class Gaps(Primitive):
-    def impl(self, x, *, by):
-        return x[..., by:] - x[..., :-by]
-
-    def type(self, x, *, by):
-        return ShapedArray(x.shape, x.dtype)
-
-    def jvp(self, primals, tangents, *, by):
-        (x,), (t,) = primals, tangents
-        return self.bind(x, by=by), self.bind(t, by=by)
-
-    def transpose(self, ct, x, *, by):
-        zeros = jnp.zeros(x.shape, ct.dtype)
-        return [zeros.at[..., by:].add(ct).at[..., :-by].add(-ct)]
-
-    def batch(self, axis, vals, dims, /, *, by):
-        return self.bind(jnp.moveaxis(vals[0], dims[0], 0), by=by), 0
-
-
-gaps_p = Gaps("gaps")
-
-
-def gaps(x, by=1):
-    return gaps_p.bind(x, by=by)
+gaps_p = Primitive("gaps")
+gaps_p.def_impl(lambda x, by: x[..., by:] - x[..., :-by])
+gaps_p.def_abstract_eval(lambda x, by: ShapedArray(x.shape, x.dtype))
+gaps_p.jvp = lambda xs, ts, by: (gaps(*xs, by=by), gaps(*ts, by=by))
+gaps_p.transpose = lambda c, x, by: [jnp.zeros(x.shape).at[..., by:].add(c).at[..., :-by].add(-c)]
+gaps_p.batch = lambda axis, xs, ds, by: (gaps(jnp.moveaxis(xs[0], ds[0], 0), by=by), 0)
+gaps = gaps_p.bind
 
 
 # %% wrong: always float32
 # You made the type float32: the result has the dtype of x, whole numbers stay whole.
-class Gaps(Primitive):
-    def impl(self, x, *, by):
-        return x[..., by:] - x[..., :-by]
-
-    def type(self, x, *, by):
-        return ShapedArray((*x.shape[:-1], x.shape[-1] - by), np.dtype("float32"))
-
-    def jvp(self, primals, tangents, *, by):
-        (x,), (t,) = primals, tangents
-        return self.bind(x, by=by), self.bind(t, by=by)
-
-    def transpose(self, ct, x, *, by):
-        zeros = jnp.zeros(x.shape, ct.dtype)
-        return [zeros.at[..., by:].add(ct).at[..., :-by].add(-ct)]
-
-    def batch(self, axis, vals, dims, /, *, by):
-        return self.bind(jnp.moveaxis(vals[0], dims[0], 0), by=by), 0
-
-
-gaps_p = Gaps("gaps")
-
-
-def gaps(x, by=1):
-    return gaps_p.bind(x, by=by)
+gaps_p = Primitive("gaps")
+gaps_p.def_impl(lambda x, by: x[..., by:] - x[..., :-by])
+gaps_p.def_abstract_eval(
+    lambda x, by: ShapedArray((*x.shape[:-1], x.shape[-1] - by), np.dtype("float32"))
+)
+gaps_p.jvp = lambda xs, ts, by: (gaps(*xs, by=by), gaps(*ts, by=by))
+gaps_p.transpose = lambda c, x, by: [jnp.zeros(x.shape).at[..., by:].add(c).at[..., :-by].add(-c)]
+gaps_p.batch = lambda axis, xs, ds, by: (gaps(jnp.moveaxis(xs[0], ds[0], 0), by=by), 0)
+gaps = gaps_p.bind
 
 
 # %% wrong: differences of differences
 # You took differences of neighbours `by` times: gaps are between numbers `by` places apart.
-class Gaps(Primitive):
-    def impl(self, x, *, by):
-        return np.diff(x, n=by)
-
-    def type(self, x, *, by):
-        return ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype)
-
-    def jvp(self, primals, tangents, *, by):
-        (x,), (t,) = primals, tangents
-        return self.bind(x, by=by), self.bind(t, by=by)
-
-    def transpose(self, ct, x, *, by):
-        zeros = jnp.zeros(x.shape, ct.dtype)
-        return [zeros.at[..., by:].add(ct).at[..., :-by].add(-ct)]
-
-    def batch(self, axis, vals, dims, /, *, by):
-        return self.bind(jnp.moveaxis(vals[0], dims[0], 0), by=by), 0
-
-
-gaps_p = Gaps("gaps")
-
-
-def gaps(x, by=1):
-    return gaps_p.bind(x, by=by)
+gaps_p = Primitive("gaps")
+gaps_p.def_impl(lambda x, by: np.diff(x, n=by))
+gaps_p.def_abstract_eval(lambda x, by: ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype))
+gaps_p.jvp = lambda xs, ts, by: (gaps(*xs, by=by), gaps(*ts, by=by))
+gaps_p.transpose = lambda c, x, by: [jnp.zeros(x.shape).at[..., by:].add(c).at[..., :-by].add(-c)]
+gaps_p.batch = lambda axis, xs, ds, by: (gaps(jnp.moveaxis(xs[0], ds[0], 0), by=by), 0)
+gaps = gaps_p.bind
 
 
 # %% wrong: by is ignored
 # You took neighbours always: `by` says how far apart the two numbers are.
-class Gaps(Primitive):
-    def impl(self, x, *, by):
-        return np.diff(x)
-
-    def type(self, x, *, by):
-        return ShapedArray((*x.shape[:-1], x.shape[-1] - 1), x.dtype)
-
-    def jvp(self, primals, tangents, *, by):
-        (x,), (t,) = primals, tangents
-        return self.bind(x, by=by), self.bind(t, by=by)
-
-    def transpose(self, ct, x, *, by):
-        zeros = jnp.zeros(x.shape, ct.dtype)
-        return [zeros.at[..., 1:].add(ct).at[..., :-1].add(-ct)]
-
-    def batch(self, axis, vals, dims, /, *, by):
-        return self.bind(jnp.moveaxis(vals[0], dims[0], 0), by=by), 0
-
-
-gaps_p = Gaps("gaps")
-
-
-def gaps(x, by=1):
-    return gaps_p.bind(x, by=by)
+gaps_p = Primitive("gaps")
+gaps_p.def_impl(lambda x, by: np.diff(x))
+gaps_p.def_abstract_eval(lambda x, by: ShapedArray((*x.shape[:-1], x.shape[-1] - 1), x.dtype))
+gaps_p.jvp = lambda xs, ts, by: (gaps(*xs, by=by), gaps(*ts, by=by))
+gaps_p.transpose = lambda c, x, by: [jnp.zeros(x.shape).at[..., 1:].add(c).at[..., :-1].add(-c)]
+gaps_p.batch = lambda axis, xs, ds, by: (gaps(jnp.moveaxis(xs[0], ds[0], 0), by=by), 0)
+gaps = gaps_p.bind
 
 
 # %% wrong: the first axis
 # You took differences along axis 0: gaps go along the last axis.
-class Gaps(Primitive):
-    def impl(self, x, *, by):
-        return x[by:] - x[:-by]
-
-    def type(self, x, *, by):
-        return ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype)
-
-    def jvp(self, primals, tangents, *, by):
-        (x,), (t,) = primals, tangents
-        return self.bind(x, by=by), self.bind(t, by=by)
-
-    def transpose(self, ct, x, *, by):
-        zeros = jnp.zeros(x.shape, ct.dtype)
-        return [zeros.at[..., by:].add(ct).at[..., :-by].add(-ct)]
-
-    def batch(self, axis, vals, dims, /, *, by):
-        return self.bind(jnp.moveaxis(vals[0], dims[0], 0), by=by), 0
-
-
-gaps_p = Gaps("gaps")
-
-
-def gaps(x, by=1):
-    return gaps_p.bind(x, by=by)
+gaps_p = Primitive("gaps")
+gaps_p.def_impl(lambda x, by: x[by:] - x[:-by])
+gaps_p.def_abstract_eval(lambda x, by: ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype))
+gaps_p.jvp = lambda xs, ts, by: (gaps(*xs, by=by), gaps(*ts, by=by))
+gaps_p.transpose = lambda c, x, by: [jnp.zeros(x.shape).at[..., by:].add(c).at[..., :-by].add(-c)]
+gaps_p.batch = lambda axis, xs, ds, by: (gaps(jnp.moveaxis(xs[0], ds[0], 0), by=by), 0)
+gaps = gaps_p.bind
 
 
 # %% wrong: whole numbers become floats
 # Your impl makes floats of whole numbers: keep the dtype of x.
-class Gaps(Primitive):
-    def impl(self, x, *, by):
-        return np.subtract(x[..., by:], x[..., :-by], dtype=np.float32)
-
-    def type(self, x, *, by):
-        return ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype)
-
-    def jvp(self, primals, tangents, *, by):
-        (x,), (t,) = primals, tangents
-        return self.bind(x, by=by), self.bind(t, by=by)
-
-    def transpose(self, ct, x, *, by):
-        zeros = jnp.zeros(x.shape, ct.dtype)
-        return [zeros.at[..., by:].add(ct).at[..., :-by].add(-ct)]
-
-    def batch(self, axis, vals, dims, /, *, by):
-        return self.bind(jnp.moveaxis(vals[0], dims[0], 0), by=by), 0
-
-
-gaps_p = Gaps("gaps")
-
-
-def gaps(x, by=1):
-    return gaps_p.bind(x, by=by)
+gaps_p = Primitive("gaps")
+gaps_p.def_impl(lambda x, by: np.subtract(x[..., by:], x[..., :-by], dtype=np.float32))
+gaps_p.def_abstract_eval(lambda x, by: ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype))
+gaps_p.jvp = lambda xs, ts, by: (gaps(*xs, by=by), gaps(*ts, by=by))
+gaps_p.transpose = lambda c, x, by: [jnp.zeros(x.shape).at[..., by:].add(c).at[..., :-by].add(-c)]
+gaps_p.batch = lambda axis, xs, ds, by: (gaps(jnp.moveaxis(xs[0], ds[0], 0), by=by), 0)
+gaps = gaps_p.bind
 
 
 # %% wrong: the tangent is ignored
 # Your tangent is computed from x: it must be computed from the tangent t.
-class Gaps(Primitive):
-    def impl(self, x, *, by):
-        return x[..., by:] - x[..., :-by]
-
-    def type(self, x, *, by):
-        return ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype)
-
-    def jvp(self, primals, tangents, *, by):
-        return self.bind(*primals, by=by), self.bind(*primals, by=by)
-
-    def transpose(self, ct, x, *, by):
-        zeros = jnp.zeros(x.shape, ct.dtype)
-        return [zeros.at[..., by:].add(ct).at[..., :-by].add(-ct)]
-
-    def batch(self, axis, vals, dims, /, *, by):
-        return self.bind(jnp.moveaxis(vals[0], dims[0], 0), by=by), 0
-
-
-gaps_p = Gaps("gaps")
-
-
-def gaps(x, by=1):
-    return gaps_p.bind(x, by=by)
+gaps_p = Primitive("gaps")
+gaps_p.def_impl(lambda x, by: x[..., by:] - x[..., :-by])
+gaps_p.def_abstract_eval(lambda x, by: ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype))
+gaps_p.jvp = lambda xs, ts, by: (gaps(*xs, by=by), gaps(*xs, by=by))
+gaps_p.transpose = lambda c, x, by: [jnp.zeros(x.shape).at[..., by:].add(c).at[..., :-by].add(-c)]
+gaps_p.batch = lambda axis, xs, ds, by: (gaps(jnp.moveaxis(xs[0], ds[0], 0), by=by), 0)
+gaps = gaps_p.bind
 
 
 # %% wrong: the tangent comes through
 # You handed the tangent through: the tangent of the result is gaps of it.
-class Gaps(Primitive):
-    def impl(self, x, *, by):
-        return x[..., by:] - x[..., :-by]
-
-    def type(self, x, *, by):
-        return ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype)
-
-    def jvp(self, primals, tangents, *, by):
-        (x,), (t,) = primals, tangents
-        return self.bind(x, by=by), t
-
-    def transpose(self, ct, x, *, by):
-        zeros = jnp.zeros(x.shape, ct.dtype)
-        return [zeros.at[..., by:].add(ct).at[..., :-by].add(-ct)]
-
-    def batch(self, axis, vals, dims, /, *, by):
-        return self.bind(jnp.moveaxis(vals[0], dims[0], 0), by=by), 0
-
-
-gaps_p = Gaps("gaps")
-
-
-def gaps(x, by=1):
-    return gaps_p.bind(x, by=by)
+gaps_p = Primitive("gaps")
+gaps_p.def_impl(lambda x, by: x[..., by:] - x[..., :-by])
+gaps_p.def_abstract_eval(lambda x, by: ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype))
+gaps_p.jvp = lambda xs, ts, by: (gaps(*xs, by=by), ts[0])
+gaps_p.transpose = lambda c, x, by: [jnp.zeros(x.shape).at[..., by:].add(c).at[..., :-by].add(-c)]
+gaps_p.batch = lambda axis, xs, ds, by: (gaps(jnp.moveaxis(xs[0], ds[0], 0), by=by), 0)
+gaps = gaps_p.bind
 
 
 # %% wrong: the tangent comes first
 # You returned the tangent before the result: the result comes first.
-class Gaps(Primitive):
-    def impl(self, x, *, by):
-        return x[..., by:] - x[..., :-by]
-
-    def type(self, x, *, by):
-        return ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype)
-
-    def jvp(self, primals, tangents, *, by):
-        (x,), (t,) = primals, tangents
-        return self.bind(t, by=by), self.bind(x, by=by)
-
-    def transpose(self, ct, x, *, by):
-        zeros = jnp.zeros(x.shape, ct.dtype)
-        return [zeros.at[..., by:].add(ct).at[..., :-by].add(-ct)]
-
-    def batch(self, axis, vals, dims, /, *, by):
-        return self.bind(jnp.moveaxis(vals[0], dims[0], 0), by=by), 0
-
-
-gaps_p = Gaps("gaps")
-
-
-def gaps(x, by=1):
-    return gaps_p.bind(x, by=by)
+gaps_p = Primitive("gaps")
+gaps_p.def_impl(lambda x, by: x[..., by:] - x[..., :-by])
+gaps_p.def_abstract_eval(lambda x, by: ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype))
+gaps_p.jvp = lambda xs, ts, by: (gaps(*ts, by=by), gaps(*xs, by=by))
+gaps_p.transpose = lambda c, x, by: [jnp.zeros(x.shape).at[..., by:].add(c).at[..., :-by].add(-c)]
+gaps_p.batch = lambda axis, xs, ds, by: (gaps(jnp.moveaxis(xs[0], ds[0], 0), by=by), 0)
+gaps = gaps_p.bind
 
 
 # %% wrong: impl for the tangent
 # You called impl in jvp, which takes NumPy arrays only: bind works on tracers, too.
-class Gaps(Primitive):
-    def impl(self, x, *, by):
-        return x[..., by:] - x[..., :-by]
-
-    def type(self, x, *, by):
-        return ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype)
-
-    def jvp(self, primals, tangents, *, by):
-        (x,), (t,) = primals, tangents
-        return self.bind(x, by=by), jnp.asarray(self.impl(np.asarray(t), by=by))
-
-    def transpose(self, ct, x, *, by):
-        zeros = jnp.zeros(x.shape, ct.dtype)
-        return [zeros.at[..., by:].add(ct).at[..., :-by].add(-ct)]
-
-    def batch(self, axis, vals, dims, /, *, by):
-        return self.bind(jnp.moveaxis(vals[0], dims[0], 0), by=by), 0
-
-
-gaps_p = Gaps("gaps")
-
-
-def gaps(x, by=1):
-    return gaps_p.bind(x, by=by)
+gaps_p = Primitive("gaps")
+gaps_p.def_impl(lambda x, by: x[..., by:] - x[..., :-by])
+gaps_p.def_abstract_eval(lambda x, by: ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype))
+gaps_p.jvp = lambda xs, ts, by: (gaps(*xs, by=by), jnp.asarray(gaps_p.impl(np.asarray(*ts), by)))
+gaps_p.transpose = lambda c, x, by: [jnp.zeros(x.shape).at[..., by:].add(c).at[..., :-by].add(-c)]
+gaps_p.batch = lambda axis, xs, ds, by: (gaps(jnp.moveaxis(xs[0], ds[0], 0), by=by), 0)
+gaps = gaps_p.bind
 
 
 # %% wrong: the transpose has the wrong sign
 # Your cotangent has the wrong sign: x[..., by:] was added, so ct arrives there with plus.
-class Gaps(Primitive):
-    def impl(self, x, *, by):
-        return x[..., by:] - x[..., :-by]
-
-    def type(self, x, *, by):
-        return ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype)
-
-    def jvp(self, primals, tangents, *, by):
-        (x,), (t,) = primals, tangents
-        return self.bind(x, by=by), self.bind(t, by=by)
-
-    def transpose(self, ct, x, *, by):
-        zeros = jnp.zeros(x.shape, ct.dtype)
-        return [zeros.at[..., by:].add(-ct).at[..., :-by].add(ct)]
-
-    def batch(self, axis, vals, dims, /, *, by):
-        return self.bind(jnp.moveaxis(vals[0], dims[0], 0), by=by), 0
-
-
-gaps_p = Gaps("gaps")
-
-
-def gaps(x, by=1):
-    return gaps_p.bind(x, by=by)
+gaps_p = Primitive("gaps")
+gaps_p.def_impl(lambda x, by: x[..., by:] - x[..., :-by])
+gaps_p.def_abstract_eval(lambda x, by: ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype))
+gaps_p.jvp = lambda xs, ts, by: (gaps(*xs, by=by), gaps(*ts, by=by))
+gaps_p.transpose = lambda c, x, by: [jnp.zeros(x.shape).at[..., by:].add(-c).at[..., :-by].add(c)]
+gaps_p.batch = lambda axis, xs, ds, by: (gaps(jnp.moveaxis(xs[0], ds[0], 0), by=by), 0)
+gaps = gaps_p.bind
 
 
 # %% wrong: only what was added
 # You sent ct to x[..., by:] only: x[..., :-by] was subtracted and gets minus ct.
-class Gaps(Primitive):
-    def impl(self, x, *, by):
-        return x[..., by:] - x[..., :-by]
-
-    def type(self, x, *, by):
-        return ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype)
-
-    def jvp(self, primals, tangents, *, by):
-        (x,), (t,) = primals, tangents
-        return self.bind(x, by=by), self.bind(t, by=by)
-
-    def transpose(self, ct, x, *, by):
-        zeros = jnp.zeros((*ct.shape[:-1], by), ct.dtype)
-        return [jnp.concatenate([zeros, ct], axis=-1)]
-
-    def batch(self, axis, vals, dims, /, *, by):
-        return self.bind(jnp.moveaxis(vals[0], dims[0], 0), by=by), 0
-
-
-gaps_p = Gaps("gaps")
-
-
-def gaps(x, by=1):
-    return gaps_p.bind(x, by=by)
+gaps_p = Primitive("gaps")
+gaps_p.def_impl(lambda x, by: x[..., by:] - x[..., :-by])
+gaps_p.def_abstract_eval(lambda x, by: ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype))
+gaps_p.jvp = lambda xs, ts, by: (gaps(*xs, by=by), gaps(*ts, by=by))
+gaps_p.transpose = lambda c, x, by: [jnp.zeros(x.shape).at[..., by:].add(c)]
+gaps_p.batch = lambda axis, xs, ds, by: (gaps(jnp.moveaxis(xs[0], ds[0], 0), by=by), 0)
+gaps = gaps_p.bind
 
 
 # %% wrong: gaps again
 # You took gaps of the cotangent: the transpose goes back, from the shorter array to the longer.
-class Gaps(Primitive):
-    def impl(self, x, *, by):
-        return x[..., by:] - x[..., :-by]
-
-    def type(self, x, *, by):
-        return ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype)
-
-    def jvp(self, primals, tangents, *, by):
-        (x,), (t,) = primals, tangents
-        return self.bind(x, by=by), self.bind(t, by=by)
-
-    def transpose(self, ct, x, *, by):
-        return [self.bind(ct, by=by)]
-
-    def batch(self, axis, vals, dims, /, *, by):
-        return self.bind(jnp.moveaxis(vals[0], dims[0], 0), by=by), 0
-
-
-gaps_p = Gaps("gaps")
-
-
-def gaps(x, by=1):
-    return gaps_p.bind(x, by=by)
+gaps_p = Primitive("gaps")
+gaps_p.def_impl(lambda x, by: x[..., by:] - x[..., :-by])
+gaps_p.def_abstract_eval(lambda x, by: ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype))
+gaps_p.jvp = lambda xs, ts, by: (gaps(*xs, by=by), gaps(*ts, by=by))
+gaps_p.transpose = lambda c, x, by: [gaps(c, by=by)]
+gaps_p.batch = lambda axis, xs, ds, by: (gaps(jnp.moveaxis(xs[0], ds[0], 0), by=by), 0)
+gaps = gaps_p.bind
 
 
 # %% wrong: no list
 # You returned the cotangent itself: transpose returns a list, one cotangent for each operand.
-class Gaps(Primitive):
-    def impl(self, x, *, by):
-        return x[..., by:] - x[..., :-by]
-
-    def type(self, x, *, by):
-        return ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype)
-
-    def jvp(self, primals, tangents, *, by):
-        (x,), (t,) = primals, tangents
-        return self.bind(x, by=by), self.bind(t, by=by)
-
-    def transpose(self, ct, x, *, by):
-        zeros = jnp.zeros(x.shape, ct.dtype)
-        return zeros.at[..., by:].add(ct).at[..., :-by].add(-ct)
-
-    def batch(self, axis, vals, dims, /, *, by):
-        return self.bind(jnp.moveaxis(vals[0], dims[0], 0), by=by), 0
-
-
-gaps_p = Gaps("gaps")
-
-
-def gaps(x, by=1):
-    return gaps_p.bind(x, by=by)
+gaps_p = Primitive("gaps")
+gaps_p.def_impl(lambda x, by: x[..., by:] - x[..., :-by])
+gaps_p.def_abstract_eval(lambda x, by: ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype))
+gaps_p.jvp = lambda xs, ts, by: (gaps(*xs, by=by), gaps(*ts, by=by))
+gaps_p.transpose = lambda c, x, by: jnp.zeros(x.shape).at[..., by:].add(c).at[..., :-by].add(-c)
+gaps_p.batch = lambda axis, xs, ds, by: (gaps(jnp.moveaxis(xs[0], ds[0], 0), by=by), 0)
+gaps = gaps_p.bind
 
 
 # %% wrong: the batch axis stays
 # You left the batch axis where it is: if it is the last one, gaps go across the batch.
-class Gaps(Primitive):
-    def impl(self, x, *, by):
-        return x[..., by:] - x[..., :-by]
-
-    def type(self, x, *, by):
-        return ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype)
-
-    def jvp(self, primals, tangents, *, by):
-        (x,), (t,) = primals, tangents
-        return self.bind(x, by=by), self.bind(t, by=by)
-
-    def transpose(self, ct, x, *, by):
-        zeros = jnp.zeros(x.shape, ct.dtype)
-        return [zeros.at[..., by:].add(ct).at[..., :-by].add(-ct)]
-
-    def batch(self, axis, vals, dims, /, *, by):
-        return self.bind(vals[0], by=by), dims[0]
-
-
-gaps_p = Gaps("gaps")
-
-
-def gaps(x, by=1):
-    return gaps_p.bind(x, by=by)
+gaps_p = Primitive("gaps")
+gaps_p.def_impl(lambda x, by: x[..., by:] - x[..., :-by])
+gaps_p.def_abstract_eval(lambda x, by: ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype))
+gaps_p.jvp = lambda xs, ts, by: (gaps(*xs, by=by), gaps(*ts, by=by))
+gaps_p.transpose = lambda c, x, by: [jnp.zeros(x.shape).at[..., by:].add(c).at[..., :-by].add(-c)]
+gaps_p.batch = lambda axis, xs, ds, by: (gaps(*xs, by=by), ds[0])
+gaps = gaps_p.bind
 
 
 # %% wrong: the old place
 # You moved the batch axis to the front and returned its old place: the result has it at 0.
-class Gaps(Primitive):
-    def impl(self, x, *, by):
-        return x[..., by:] - x[..., :-by]
-
-    def type(self, x, *, by):
-        return ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype)
-
-    def jvp(self, primals, tangents, *, by):
-        (x,), (t,) = primals, tangents
-        return self.bind(x, by=by), self.bind(t, by=by)
-
-    def transpose(self, ct, x, *, by):
-        zeros = jnp.zeros(x.shape, ct.dtype)
-        return [zeros.at[..., by:].add(ct).at[..., :-by].add(-ct)]
-
-    def batch(self, axis, vals, dims, /, *, by):
-        return self.bind(jnp.moveaxis(vals[0], dims[0], 0), by=by), dims[0]
-
-
-gaps_p = Gaps("gaps")
-
-
-def gaps(x, by=1):
-    return gaps_p.bind(x, by=by)
+gaps_p = Primitive("gaps")
+gaps_p.def_impl(lambda x, by: x[..., by:] - x[..., :-by])
+gaps_p.def_abstract_eval(lambda x, by: ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype))
+gaps_p.jvp = lambda xs, ts, by: (gaps(*xs, by=by), gaps(*ts, by=by))
+gaps_p.transpose = lambda c, x, by: [jnp.zeros(x.shape).at[..., by:].add(c).at[..., :-by].add(-c)]
+gaps_p.batch = lambda axis, xs, ds, by: (gaps(jnp.moveaxis(xs[0], ds[0], 0), by=by), ds[0])
+gaps = gaps_p.bind
 
 
 # %% wrong: a loop over the batch
 # You looped over the batch, one bind for each element: bind once, for all of it.
-class Gaps(Primitive):
-    def impl(self, x, *, by):
-        return x[..., by:] - x[..., :-by]
-
-    def type(self, x, *, by):
-        return ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype)
-
-    def jvp(self, primals, tangents, *, by):
-        (x,), (t,) = primals, tangents
-        return self.bind(x, by=by), self.bind(t, by=by)
-
-    def transpose(self, ct, x, *, by):
-        zeros = jnp.zeros(x.shape, ct.dtype)
-        return [zeros.at[..., by:].add(ct).at[..., :-by].add(-ct)]
-
-    def batch(self, axis, vals, dims, /, *, by):
-        elements = jnp.moveaxis(vals[0], dims[0], 0)
-        return jnp.stack([self.bind(x, by=by) for x in elements]), 0
-
-
-gaps_p = Gaps("gaps")
-
-
-def gaps(x, by=1):
-    return gaps_p.bind(x, by=by)
+gaps_p = Primitive("gaps")
+gaps_p.def_impl(lambda x, by: x[..., by:] - x[..., :-by])
+gaps_p.def_abstract_eval(lambda x, by: ShapedArray((*x.shape[:-1], x.shape[-1] - by), x.dtype))
+gaps_p.jvp = lambda xs, ts, by: (gaps(*xs, by=by), gaps(*ts, by=by))
+gaps_p.transpose = lambda c, x, by: [jnp.zeros(x.shape).at[..., by:].add(c).at[..., :-by].add(-c)]
+gaps_p.batch = lambda axis, xs, ds, by: (
+    jnp.stack([gaps(x, by=by) for x in jnp.moveaxis(*xs, *ds, 0)]),
+    0,
+)
+gaps = gaps_p.bind

@@ -185,28 +185,23 @@ def loss(params, x, y, decay):
     return one(x, y).mean() + decay * sum((layer["w"] ** 2).sum() for layer in params)
 
 
-@jax.jit
-def update(params, x, y, lr, decay):
-    gradient = jax.grad(loss)(params, x, y, decay)
-    return jax.tree.map(lambda p, g: p - lr * g, params, gradient)
-
-
 def train(params, x, y, lr, decay, steps):
     def body(i, state):
         params, losses = state
-        losses = losses.at[i].set(loss(params, x, y, decay))
-        return update(params, x, y, lr, decay), losses
+        value, gradient = jax.jit(jax.value_and_grad(loss))(params, x, y, decay)
+        new = jax.tree.map(lambda p, g: p - lr * g, params, gradient)
+        return new, losses.at[i].set(value)
 
     return lax.fori_loop(0, steps, body, (params, jnp.zeros(steps)))
 
 
 # %% right: one flat vector of parameters
+from functools import reduce
+
 from tinyjax.flatten_util import ravel_pytree
 
 
 def network(params, x):
-    from functools import reduce
-
     first, *others = params
     start = x @ first["w"] + first["b"]
     return reduce(lambda h, layer: jnp.tanh(h) @ layer["w"] + layer["b"], others, start)
@@ -216,15 +211,12 @@ def train(params, x, y, lr, decay, steps):
     flat, unravel = ravel_pytree(params)
     is_weight, _ = ravel_pytree([{"w": 0 * p["w"] + 1, "b": 0 * p["b"]} for p in params])
 
-    def step(flat, _):
+    def loss(flat):
         error = network(unravel(flat), x) - y
-        value = jnp.sum(error**2) / error.size + decay * jnp.sum(is_weight * flat**2)
+        return jnp.sum(error**2) / error.size + decay * jnp.sum(is_weight * flat**2)
 
-        def loss(flat):
-            error = network(unravel(flat), x) - y
-            return jnp.sum(error**2) / error.size + decay * jnp.sum(is_weight * flat**2)
-
-        return flat - lr * jax.grad(loss)(flat), value
+    def step(flat, _):
+        return flat - lr * jax.grad(loss)(flat), loss(flat)
 
     flat, losses = lax.scan(step, flat, None, steps)
     return unravel(flat), losses
@@ -263,10 +255,9 @@ def train(params, x, y, lr, decay, steps):
 # %% wrong: a Python loop
 # You looped in Python, so the program has every step again: lax.scan holds the step once.
 def network(params, x):
-    *hidden, last = params
-    for layer in hidden:
+    for layer in params[:-1]:
         x = jnp.tanh(x @ layer["w"] + layer["b"])
-    return x @ last["w"] + last["b"]
+    return x @ params[-1]["w"] + params[-1]["b"]
 
 
 def train(params, x, y, lr, decay, steps):
@@ -285,10 +276,9 @@ def train(params, x, y, lr, decay, steps):
 # %% wrong: uphill
 # You went uphill: the step subtracts the gradient.
 def network(params, x):
-    *hidden, last = params
-    for layer in hidden:
+    for layer in params[:-1]:
         x = jnp.tanh(x @ layer["w"] + layer["b"])
-    return x @ last["w"] + last["b"]
+    return x @ params[-1]["w"] + params[-1]["b"]
 
 
 def train(params, x, y, lr, decay, steps):
@@ -367,10 +357,9 @@ def train(params, x, y, lr, decay, steps):
 # %% wrong: the biases decay
 # You let the biases decay as well: only the weights w are squared there.
 def network(params, x):
-    *hidden, last = params
-    for layer in hidden:
+    for layer in params[:-1]:
         x = jnp.tanh(x @ layer["w"] + layer["b"])
-    return x @ last["w"] + last["b"]
+    return x @ params[-1]["w"] + params[-1]["b"]
 
 
 def train(params, x, y, lr, decay, steps):
@@ -388,10 +377,9 @@ def train(params, x, y, lr, decay, steps):
 # %% wrong: no decay
 # You left out the decay: add decay times the sum of the squares of all weights.
 def network(params, x):
-    *hidden, last = params
-    for layer in hidden:
+    for layer in params[:-1]:
         x = jnp.tanh(x @ layer["w"] + layer["b"])
-    return x @ last["w"] + last["b"]
+    return x @ params[-1]["w"] + params[-1]["b"]
 
 
 def train(params, x, y, lr, decay, steps):
@@ -408,10 +396,9 @@ def train(params, x, y, lr, decay, steps):
 # %% wrong: a sum of squares
 # You summed the squared errors: the loss has their mean, over all numbers.
 def network(params, x):
-    *hidden, last = params
-    for layer in hidden:
+    for layer in params[:-1]:
         x = jnp.tanh(x @ layer["w"] + layer["b"])
-    return x @ last["w"] + last["b"]
+    return x @ params[-1]["w"] + params[-1]["b"]
 
 
 def train(params, x, y, lr, decay, steps):
@@ -429,10 +416,9 @@ def train(params, x, y, lr, decay, steps):
 # %% wrong: the losses after the steps
 # Your losses are those after each step: what value_and_grad returns is the loss before it.
 def network(params, x):
-    *hidden, last = params
-    for layer in hidden:
+    for layer in params[:-1]:
         x = jnp.tanh(x @ layer["w"] + layer["b"])
-    return x @ last["w"] + last["b"]
+    return x @ params[-1]["w"] + params[-1]["b"]
 
 
 def train(params, x, y, lr, decay, steps):
@@ -451,10 +437,9 @@ def train(params, x, y, lr, decay, steps):
 # %% wrong: always the first gradient
 # You took the gradient at the parameters of the start in each step: take it at the carry.
 def network(params, x):
-    *hidden, last = params
-    for layer in hidden:
+    for layer in params[:-1]:
         x = jnp.tanh(x @ layer["w"] + layer["b"])
-    return x @ last["w"] + last["b"]
+    return x @ params[-1]["w"] + params[-1]["b"]
 
 
 def train(params, x, y, lr, decay, steps):
@@ -472,10 +457,9 @@ def train(params, x, y, lr, decay, steps):
 # %% wrong: only the weights move
 # You moved the weights only: the biases are parameters, too.
 def network(params, x):
-    *hidden, last = params
-    for layer in hidden:
+    for layer in params[:-1]:
         x = jnp.tanh(x @ layer["w"] + layer["b"])
-    return x @ last["w"] + last["b"]
+    return x @ params[-1]["w"] + params[-1]["b"]
 
 
 def train(params, x, y, lr, decay, steps):
@@ -491,69 +475,21 @@ def train(params, x, y, lr, decay, steps):
     return lax.scan(step, params, length=steps)
 
 
-# %% wrong: only the last layer moves
-# You moved the last layer only: all layers learn.
-def network(params, x):
-    *hidden, last = params
-    for layer in hidden:
-        x = jnp.tanh(x @ layer["w"] + layer["b"])
-    return x @ last["w"] + last["b"]
-
-
-def train(params, x, y, lr, decay, steps):
-    def loss(params):
-        squares = sum(jnp.sum(layer["w"] ** 2) for layer in params)
-        return jnp.mean((network(params, x) - y) ** 2) + decay * squares
-
-    def step(params, _):
-        value, gradient = jax.value_and_grad(loss)(params)
-        last = jax.tree.map(lambda p, g: p - lr * g, params[-1], gradient[-1])
-        return [*params[:-1], last], value
-
-    return lax.scan(step, params, length=steps)
-
-
-# %% wrong: only the last loss
-# You returned one loss: there is one for each step, the output of scan.
-def network(params, x):
-    *hidden, last = params
-    for layer in hidden:
-        x = jnp.tanh(x @ layer["w"] + layer["b"])
-    return x @ last["w"] + last["b"]
-
-
-def train(params, x, y, lr, decay, steps):
-    def loss(params):
-        squares = sum(jnp.sum(layer["w"] ** 2) for layer in params)
-        return jnp.mean((network(params, x) - y) ** 2) + decay * squares
-
-    def step(params, _):
-        value, gradient = jax.value_and_grad(loss)(params)
-        return jax.tree.map(lambda p, g: p - lr * g, params, gradient), value
-
-    params, losses = lax.scan(step, params, length=steps)
-    return params, losses[-1]
-
-
 # %% wrong: half the decay
 # Your weights decay half as fast: the derivative of decay * w**2 is 2 * decay * w.
 def network(params, x):
-    *hidden, last = params
-    for layer in hidden:
+    for layer in params[:-1]:
         x = jnp.tanh(x @ layer["w"] + layer["b"])
-    return x @ last["w"] + last["b"]
+    return x @ params[-1]["w"] + params[-1]["b"]
 
 
 def train(params, x, y, lr, decay, steps):
-    def loss(params):
-        squares = sum(jnp.sum(layer["w"] ** 2) for layer in params)
-        return jnp.mean((network(params, x) - y) ** 2) + decay * squares
-
-    def plain(params):
+    def errors(params):
         return jnp.mean((network(params, x) - y) ** 2)
 
     def step(params, _):
-        value, gradient = loss(params), jax.grad(plain)(params)
+        value, gradient = jax.value_and_grad(errors)(params)
+        value += decay * sum(jnp.sum(layer["w"] ** 2) for layer in params)
         gradient = [{"w": g["w"] + decay * p["w"], "b": g["b"]} for p, g in zip(params, gradient)]
         return jax.tree.map(lambda p, g: p - lr * g, params, gradient), value
 
