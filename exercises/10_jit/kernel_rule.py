@@ -16,8 +16,8 @@
 #
 # The kernel language knows `+ - * / < > == & | ^ ~`, the words `minimum maximum where abs sqrt
 # exp tanh`, and numbers such as `2.0` or `f32(2.0)`. It knows no `np`, no `max`, and no names of
-# yours. What does not compile is left to the interpreter, with a warning; here, this does not
-# count.
+# yours. What does not compile is left to the interpreter, with a warning; here, everything must
+# compile.
 #
 #     sub = lambda code, x, y: f"{x} - {y}"    # how the rule of `sub` would look
 #     sub("f32", "a_i", "f32(2.0)")            # 'a_i - f32(2.0)'

@@ -2,7 +2,7 @@
 # # A batch for several devices
 #
 # `pmap` gives one element of the first axis to each device. A batch has more rows than there are
-# devices, so its first axis must be cut in two before.
+# devices, so its first axis must become two axes before: devices, and rows on a device.
 #
 # Write two functions.
 #

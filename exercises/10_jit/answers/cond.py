@@ -36,8 +36,8 @@ def refine(x, error, improve, limit):
 
 
 # %% [markdown] hint
-# Chapter 10 names three ways to choose between two values under `jit`. With which of them does
-# only one side run?
+# Chapter 10 names three ways out where a Python `if` fails under `jit`. Which of them takes a
+# condition that is traced, and still runs one side only?
 
 # %% [markdown] hint
 # `lax.cond(condition, f, g, x)` runs `f(x)` or `g(x)`. It takes functions, so that the side that

@@ -14,7 +14,7 @@
 # Write `hvps(f, x, directions)` for several directions. `f` takes an array of shape `(n,)` and
 # returns a number, `x` is such an array, and `directions` has the shape `(m, n)`. The result has
 # this shape, too: row `i` is the Hessian of `f` at `x`, times row `i` of `directions`. No array in
-# your program may be as large as the Hessian. `f` will be a function of `jnp`, and yours is traced.
+# your program may be as large as the Hessian: the checks trace your function to see that.
 #
 # For `f(x) = x[0]**2 * x[1]` at `x = [3., 1.]`, the directions `[[1., 0.], [1., 2.]]` give
 # `[[2., 6.], [14., 6.]]`.
