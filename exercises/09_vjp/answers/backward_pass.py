@@ -160,11 +160,16 @@ def nothing(rng):
     return {}
 
 
-@check("the package's own examples", draw=nothing, draws=1)
+@check("the package's own examples, and a scan whose last carry is not used", draw=nothing, draws=1)
 def examples(student):
-    return run_examples(
+    def powers(x):
+        _, outputs = lax.scan(lambda carry, a: (carry * x, a * carry * x), x, jnp.arange(3.0))
+        return jnp.sum(outputs)
+
+    examples = run_examples(
         jax.grad, jax.vjp, jax.jacrev, jax.hessian, jax.checkpoint, jax.custom_vjp, lax.custom_root
     )
+    return {"examples": examples, "grad of a scan": jax.grad(powers)(0.7)}
 
 
 # %% reference
@@ -378,6 +383,31 @@ def backward_pass(jaxpr, args, cts):
         for v, share in zip(eqn.invars, shares):
             if share is not None and not isinstance(share, Zero):
                 cotangents[v] = cotangents[v] + share if v in cotangents else share
+    linear = [v for v, x in zip(jaxpr.invars, args) if isinstance(x, Undef)]
+    return [cotangents.get(v, Zero(v.aval)) for v in linear]
+
+
+# %% wrong: one Zero is enough
+# You left out equations at which a single Zero arrives: if another of its results has a cotangent,
+# an equation must be transposed.
+def backward_pass(jaxpr, args, cts):
+    equations, read = forward_half(jaxpr, args)
+    cotangents = {}
+
+    def accumulate(v, ct):
+        if ct is not None and not isinstance(ct, Zero):
+            cotangents[v] = cotangents[v] + ct if v in cotangents else ct
+
+    for v, ct in zip(jaxpr.outvars, cts):
+        accumulate(v, ct)
+    for eqn in reversed(equations):
+        found = [cotangents.get(v, Zero(v.aval)) for v in eqn.outvars]
+        if any(isinstance(ct, Zero) for ct in found):
+            continue
+        ct = found if eqn.primitive.multi else found[0]
+        shares = eqn.primitive.transpose(ct, *map(read, eqn.invars), **eqn.params)
+        for v, share in zip(eqn.invars, shares):
+            accumulate(v, share)
     linear = [v for v, x in zip(jaxpr.invars, args) if isinstance(x, Undef)]
     return [cotangents.get(v, Zero(v.aval)) for v in linear]
 
