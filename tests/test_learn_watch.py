@@ -1,5 +1,6 @@
 """`tinyjax watch` as a student uses it: in a terminal, with an editor beside it."""
 
+import io
 import os
 import select
 import shutil
@@ -9,14 +10,16 @@ import sys
 import termios
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from tinyjax.learn.course import following
 from tinyjax.learn.exercise import find
+from tinyjax.learn.judge import Verdict
 from tinyjax.learn.progress import exercise_facts
-from tinyjax.learn.watch import CLEAR, KEYS
+from tinyjax.learn.watch import CLEAR, KEYS, Watch
 
 ROOT = Path(__file__).resolve().parents[1]
 DEADLINE = 60.0  # for what takes a second on a machine with nothing else to do
@@ -295,3 +298,20 @@ def test_without_a_terminal_it_says_what_to_do_instead(desk):
     assert done.returncode == 1
     assert "watch needs a terminal" in done.stderr and "tinyjax check sgd_step" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_return_from_a_stop_while_the_screen_is_written_is_not_lost(monkeypatch):
+    grader = SimpleNamespace(check=lambda exercise, source: Verdict(exercise.name, "fail", []))
+    watching = Watch(find("third_derivative"), lambda arguments: 0, grader)
+
+    class Stopped(io.StringIO):
+        """The program is stopped, and goes on, right after it has written its screen."""
+
+        def flush(self):
+            watching.forget_screen()
+
+    monkeypatch.setattr("sys.stdout", Stopped())
+    watching.draw()
+    monkeypatch.setattr("sys.stdout", again := io.StringIO())
+    watching.draw()
+    assert KEYS in again.getvalue()

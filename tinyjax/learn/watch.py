@@ -221,9 +221,9 @@ class Watch:
         """Draws the screen if it says something else than before."""
         screen = self.screen()
         if screen != self.drawn:
+            self.drawn = screen  # first: a return from Ctrl-Z may come while this is being written
             sys.stdout.write(CLEAR + screen)
             sys.stdout.flush()
-            self.drawn = screen
 
     def screen(self) -> str:
         """Everything on the screen."""
