@@ -220,7 +220,7 @@ def lucky_inputs(exercise: Exercise, grader: Grader) -> Iterator[str]:
 
 
 def too_easy(exercise: Exercise, grader: Grader) -> Iterator[str]:
-    """Bodies that solve nothing, and pass."""
+    """Bodies that solve nothing, and earn points."""
     given, stub = (exercise.titled(title)[0].text for title in ("given", "stub"))
     for body in (None, *TRIVIAL):
         tree = ast.parse(stub)
@@ -228,5 +228,8 @@ def too_easy(exercise: Exercise, grader: Grader) -> Iterator[str]:
             if isinstance(node, ast.FunctionDef):
                 first = node.args.args[0].arg if node.args.args else "None"
                 node.body = ast.parse(f"return {body or first}").body
-        if grader.check(exercise, f"{given}\n{ast.unparse(tree)}\n").passed:
-            yield f"functions that return {body or 'their first argument'} pass every check"
+        verdict = grader.check(exercise, f"{given}\n{ast.unparse(tree)}\n")
+        for result in verdict.checks:
+            if result.status == "ok":
+                what = body or "their first argument"
+                yield f"functions that return {what} pass the check {result.name!r}"

@@ -84,7 +84,7 @@ def calls(student, weights, m, v):
     few, many = [], []
     student.matvec(weighted(weights, few), m, v)
     student.matvec(weighted(weights, many), jnp.concatenate([m, m, m]), v)
-    return {"more calls for more rows": len(many) - len(few)}
+    return {"product is called": bool(few), "more calls for more rows": len(many) - len(few)}
 
 
 # %% reference
