@@ -101,17 +101,20 @@ def picture(workloads):
 
 
 def losses(workloads):
-    """Which workloads are slower than on JAX, and why."""
+    """Which workloads are slower than on JAX: below each reason those that it explains."""
     slow = [w for w in workloads if w["ratio"]["run"] > SLOW]
     late = [w for w in workloads if w["timed"] == "call" and w["ratio"]["first"] > SLOW_FIRST]
-    lines = ["## Where tinyjax still loses", ""]
+    parts = ["## Where tinyjax still loses"]
     if not slow and not late:
-        return "\n".join([*lines, "In no workload of this run."])
+        return "\n\n".join([*parts, "In no workload of this run."])
+    explained: dict[str, list[str]] = {}
     for found, figure, what in ((slow, "run", "a call"), (late, "first", "the first call")):
         for w in sorted(found, key=lambda w: -w["ratio"][figure]):
-            lines.append(f"- {what} of `{w['name']}` ({w['doc']}): {compared(w, figure)}.")
-            lines[-1] += f" {reason(w)}".rstrip()
-    return "\n".join(lines)
+            line = f"- {what} of `{w['name']}` ({w['doc']}): {compared(w, figure)}"
+            explained.setdefault(reason(w), []).append(line)
+    for why, lines in explained.items():
+        parts += [why or "Not looked into yet:", "\n".join(lines)]
+    return "\n\n".join(parts)
 
 
 def compared(w, figure):

@@ -495,8 +495,8 @@ def test_the_page_gets_the_figures_of_a_run(tmp_path, monkeypatch):
     assert text.startswith("before\n") and text.endswith("\nafter\n") and "old" not in text
     assert "Abacus with 2 cores, Wood 1, Python 3.11, jax 0.10.2: medians of 2 processes" in text
     assert "| time of a call, each workload | 1.10x | 4.00x | missed by slow-3 |" in text
-    losing = "of `slow-3` (a workload): 4.00x, 6 ms where JAX takes 1.5 ms. Its beads are heavy."
-    assert f"- a call {losing}\n- the first call {losing}\n" in text
+    losing = "of `slow-3` (a workload): 4.00x, 6 ms where JAX takes 1.5 ms"
+    assert f"Its beads are heavy.\n\n- a call {losing}\n- the first call {losing}\n" in text
     assert "| `fast` | a workload | 1 s | 2 s | 0.50x | 0.50x | 0.50x |" in text
     assert "`broken`" not in text
     words = "from 0.50x (fast) to 4.00x (slow-3), geometric mean 1.41x; 1 of them take less time"
