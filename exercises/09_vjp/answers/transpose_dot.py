@@ -95,12 +95,17 @@ def draw(rng):
     }
 
 
+def draw_square(rng):
+    """Two square matrices and weights: what goes wrong has other values, not another shape."""
+    return {name: rng.normal(size=(3, 3)).round(1).astype(np.float32) for name in "xyw"}
+
+
 def along(i, j):
     """The product of two matrices along axis i of the first and j of the second."""
     return lambda x, y: lax.dot_general(x, y, (((i,), (j,)), ((), ())))
 
 
-@check("jax.vjp of x @ y, and of products along other axes")
+@check("jax.vjp of x @ y, and of products along other axes", draw=draw_square)
 def products(student, x, y, w):
     return {
         "x @ y": jax.vjp(jnp.matmul, x, y)[1](w),
@@ -186,6 +191,17 @@ def transpose_dot(ct, x, y, *, dimension_numbers, **params):
         out = ct @ (y if j == 0 else y.T)
         return [out if i == 1 else out.T, None]
     out = (x if i == 1 else x.T) @ ct
+    return [None, out if j == 0 else out.T]
+
+
+# %% wrong: the axes are mixed up
+# You mixed the two axes up: dimension_numbers names the axis of x first, then that of y.
+def transpose_dot(ct, x, y, *, dimension_numbers, **params):
+    ((j,), (i,)), _ = dimension_numbers
+    if isinstance(x, Undef):
+        out = ct @ (y.T if j == 0 else y)
+        return [out if i == 1 else out.T, None]
+    out = (x.T if i == 1 else x) @ ct
     return [None, out if j == 0 else out.T]
 
 
