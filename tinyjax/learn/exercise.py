@@ -11,7 +11,8 @@ folder, is the single source of both: percent-format Python with these cells.
     # %% checks                     `draw(rng)`, functions marked with `@check`, settings
     # %% reference                  the solution we show
     # %% right: forward mode        another right way; it must pass
-    # %% wrong: uphill              a wrong way; its first comment is the misconception behind it
+    # %% wrong: uphill              a wrong way; its first comment is the misconception behind it,
+                                   and what it does not define is as in the reference
 
 The settings are `seconds`, the time limit, `devices`, how many pmap finds, and `tinyjax_only`,
 where a check uses what JAX does not have. An exercise of kind B builds a piece of tinyjax itself:
@@ -138,15 +139,18 @@ class Solution:
     misconception: str | None = None  # of a wrong one
 
     @classmethod
-    def of_cell(cls, cell: Cell, given: str) -> "Solution":
-        """The solution in a cell, made runnable; the first comment of a wrong one says why."""
+    def of_cell(cls, cell: Cell, before: list[str]) -> "Solution":
+        """The solution in a cell, made runnable by the texts that come before it.
+
+        The first comment of a wrong one says why it is wrong.
+        """
         kind, _, title = cell.title.partition(": ")
         lines = cell.text.splitlines()
         comment = []
         while lines and lines[0].startswith("#"):
             comment.append(lines.pop(0).lstrip("# "))
         misconception = " ".join(comment) if kind == "wrong" else None
-        return cls(title or kind, f"{given}\n\n\n{cell.text}\n", misconception)
+        return cls(title or kind, "\n\n\n".join([*before, cell.text]) + "\n", misconception)
 
 
 def remember_source(name: str, source: str) -> None:
@@ -273,8 +277,10 @@ class Exercise:
 
     def solutions(self, kind: str) -> list[Solution]:
         """The card's solutions of a kind: `reference`, `right` or `wrong`."""
-        given = self.titled("given")[0].text
-        return [Solution.of_cell(cell, given) for cell in self.titled(kind)]
+        before = [cell.text for cell in self.titled("given")]
+        if kind == "wrong":  # its cell says what it does otherwise
+            before += [cell.text for cell in self.titled("reference")]
+        return [Solution.of_cell(cell, before) for cell in self.titled(kind)]
 
     @property
     def reference(self) -> Solution:

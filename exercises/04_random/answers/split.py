@@ -249,10 +249,6 @@ def impl(keys, *, shape):
     return keys_of(new)
 
 
-def type_of(keys, *, shape):
-    return ShapedArray((*keys.shape, *shape), key_fry)
-
-
 # %% wrong: the same counter for all
 # You hashed the same counter again and again: then all new keys are equal, so count.
 def impl(keys, *, shape):
@@ -263,10 +259,6 @@ def impl(keys, *, shape):
         pair = threefry_2x32(words[place], np.zeros_like(low), low)
         new[place] = np.stack(pair, axis=-1).reshape(*shape, 2)
     return keys_of(new)
-
-
-def type_of(keys, *, shape):
-    return ShapedArray((*keys.shape, *shape), key_fry)
 
 
 # %% wrong: the counter in the upper word
@@ -281,10 +273,6 @@ def impl(keys, *, shape):
     return keys_of(new)
 
 
-def type_of(keys, *, shape):
-    return ShapedArray((*keys.shape, *shape), key_fry)
-
-
 # %% wrong: the xor of the words
 # You took the xor of the two words, as for random bits: a new key is both words.
 def impl(keys, *, shape):
@@ -297,10 +285,6 @@ def impl(keys, *, shape):
     return keys_of(new)
 
 
-def type_of(keys, *, shape):
-    return ShapedArray((*keys.shape, *shape), key_fry)
-
-
 # %% wrong: no hash
 # You added the counter to the key: such keys are neighbours, so hash the counter under the key.
 def impl(keys, *, shape):
@@ -311,10 +295,6 @@ def impl(keys, *, shape):
         pair = words[place][0] + np.zeros_like(low), words[place][1] + low
         new[place] = np.stack(pair, axis=-1).reshape(*shape, 2)
     return keys_of(new)
-
-
-def type_of(keys, *, shape):
-    return ShapedArray((*keys.shape, *shape), key_fry)
 
 
 # %% wrong: a chain
@@ -333,10 +313,6 @@ def impl(keys, *, shape):
     return keys_of(new)
 
 
-def type_of(keys, *, shape):
-    return ShapedArray((*keys.shape, *shape), key_fry)
-
-
 # %% wrong: the key is ignored
 # You ignored the words of the key: then every key has the same new keys.
 def impl(keys, *, shape):
@@ -347,10 +323,6 @@ def impl(keys, *, shape):
         pair = threefry_2x32(words[place], np.zeros_like(low), low)
         new[place] = np.stack(pair, axis=-1).reshape(*shape, 2)
     return keys_of(new)
-
-
-def type_of(keys, *, shape):
-    return ShapedArray((*keys.shape, *shape), key_fry)
 
 
 # %% wrong: the pairs cut in the wrong way
@@ -365,10 +337,6 @@ def impl(keys, *, shape):
     return keys_of(new)
 
 
-def type_of(keys, *, shape):
-    return ShapedArray((*keys.shape, *shape), key_fry)
-
-
 # %% wrong: counted along the first axis
 # You counted along the first axis of shape: count along the last one first, as reshape does.
 def impl(keys, *, shape):
@@ -379,10 +347,6 @@ def impl(keys, *, shape):
         pair = threefry_2x32(words[place], np.zeros_like(low), low)
         new[place] = np.stack([w.reshape(shape, order="F") for w in pair], axis=-1)
     return keys_of(new)
-
-
-def type_of(keys, *, shape):
-    return ShapedArray((*keys.shape, *shape), key_fry)
 
 
 # %% wrong: only the first key
@@ -397,10 +361,6 @@ def impl(keys, *, shape):
     return keys_of(new)
 
 
-def type_of(keys, *, shape):
-    return ShapedArray((*keys.shape, *shape), key_fry)
-
-
 # %% wrong: one count for all keys
 # You went on counting from one key to the next: count from 0 for each key.
 def impl(keys, *, shape):
@@ -411,10 +371,6 @@ def impl(keys, *, shape):
         pair = threefry_2x32(words[place], np.zeros_like(low), low + np.uint32(n * low.size))
         new[place] = np.stack(pair, axis=-1).reshape(*shape, 2)
     return keys_of(new)
-
-
-def type_of(keys, *, shape):
-    return ShapedArray((*keys.shape, *shape), key_fry)
 
 
 # %% wrong: the new axes first
@@ -429,69 +385,25 @@ def impl(keys, *, shape):
     return keys_of(new)
 
 
-def type_of(keys, *, shape):
-    return ShapedArray((*keys.shape, *shape), key_fry)
-
-
 # %% wrong: the type of a single key
 # Your type leaves out the axes of keys: those come first, then the axes of shape.
-def impl(keys, *, shape):
-    words = words_of(keys)
-    low = np.arange(math.prod(shape), dtype=np.uint32)
-    new = np.empty((*keys.shape, *shape, 2), np.uint32)
-    for place in np.ndindex(keys.shape):
-        pair = threefry_2x32(words[place], np.zeros_like(low), low)
-        new[place] = np.stack(pair, axis=-1).reshape(*shape, 2)
-    return keys_of(new)
-
-
 def type_of(keys, *, shape):
     return ShapedArray(shape, key_fry)
 
 
 # %% wrong: the type has the new axes first
 # Your type has the axes of shape first: the axes of keys come first.
-def impl(keys, *, shape):
-    words = words_of(keys)
-    low = np.arange(math.prod(shape), dtype=np.uint32)
-    new = np.empty((*keys.shape, *shape, 2), np.uint32)
-    for place in np.ndindex(keys.shape):
-        pair = threefry_2x32(words[place], np.zeros_like(low), low)
-        new[place] = np.stack(pair, axis=-1).reshape(*shape, 2)
-    return keys_of(new)
-
-
 def type_of(keys, *, shape):
     return ShapedArray((*shape, *keys.shape), key_fry)
 
 
 # %% wrong: the type of the words
 # Your type is that of the words: the result consists of keys, whose dtype is key_fry.
-def impl(keys, *, shape):
-    words = words_of(keys)
-    low = np.arange(math.prod(shape), dtype=np.uint32)
-    new = np.empty((*keys.shape, *shape, 2), np.uint32)
-    for place in np.ndindex(keys.shape):
-        pair = threefry_2x32(words[place], np.zeros_like(low), low)
-        new[place] = np.stack(pair, axis=-1).reshape(*shape, 2)
-    return keys_of(new)
-
-
 def type_of(keys, *, shape):
     return ShapedArray((*keys.shape, *shape, 2), np.dtype(np.uint32))
 
 
 # %% wrong: one axis in the type
 # Your type has one axis for all new keys: it has all axes of shape.
-def impl(keys, *, shape):
-    words = words_of(keys)
-    low = np.arange(math.prod(shape), dtype=np.uint32)
-    new = np.empty((*keys.shape, *shape, 2), np.uint32)
-    for place in np.ndindex(keys.shape):
-        pair = threefry_2x32(words[place], np.zeros_like(low), low)
-        new[place] = np.stack(pair, axis=-1).reshape(*shape, 2)
-    return keys_of(new)
-
-
 def type_of(keys, *, shape):
     return ShapedArray((*keys.shape, math.prod(shape)), key_fry)

@@ -238,52 +238,16 @@ def rotate(x, r):
     return ((x << r) | (x >> (32 - r))).view(np.uint32)
 
 
-def threefry_2x32(key, high, low):
-    k = [key[0], key[1], key[0] ^ key[1] ^ np.uint32(0x1BD11BDA)]
-    x, y = high + k[0], low + k[1]
-    for g in range(1, 6):
-        for r in (13, 15, 26, 6) if g % 2 else (17, 29, 16, 24):
-            x = x + y
-            y = rotate(y, r) ^ x
-        x = x + k[g % 3]
-        y = y + k[(g + 1) % 3] + np.uint32(g)
-    return x, y
-
-
 # %% wrong: to the right
 # You rotated to the right: the bits move to the left, and those that fall out come in on the right.
 def rotate(x, r):
     return (x >> np.uint32(r)) | (x << np.uint32(32 - r))
 
 
-def threefry_2x32(key, high, low):
-    k = [key[0], key[1], key[0] ^ key[1] ^ np.uint32(0x1BD11BDA)]
-    x, y = high + k[0], low + k[1]
-    for g in range(1, 6):
-        for r in (13, 15, 26, 6) if g % 2 else (17, 29, 16, 24):
-            x = x + y
-            y = rotate(y, r) ^ x
-        x = x + k[g % 3]
-        y = y + k[(g + 1) % 3] + np.uint32(g)
-    return x, y
-
-
 # %% wrong: shifted, not rotated
 # You shifted and lost the bits that fall out on the left: they come in on the right again.
 def rotate(x, r):
     return x << np.uint32(r)
-
-
-def threefry_2x32(key, high, low):
-    k = [key[0], key[1], key[0] ^ key[1] ^ np.uint32(0x1BD11BDA)]
-    x, y = high + k[0], low + k[1]
-    for g in range(1, 6):
-        for r in (13, 15, 26, 6) if g % 2 else (17, 29, 16, 24):
-            x = x + y
-            y = rotate(y, r) ^ x
-        x = x + k[g % 3]
-        y = y + k[(g + 1) % 3] + np.uint32(g)
-    return x, y
 
 
 # %% wrong: words without an end
@@ -307,10 +271,6 @@ def threefry_2x32(key, high, low):
 
 # %% wrong: xor before the rotation
 # You did the xor before the rotation: rotate y first, then xor the result with x.
-def rotate(x, r):
-    return (x << np.uint32(r)) | (x >> np.uint32(32 - r))
-
-
 def threefry_2x32(key, high, low):
     k = [key[0], key[1], key[0] ^ key[1] ^ np.uint32(0x1BD11BDA)]
     x, y = high + k[0], low + k[1]

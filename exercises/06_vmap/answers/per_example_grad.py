@@ -297,10 +297,6 @@ def clipped_mean(gradients, limit):
 
 # %% wrong: each leaf for itself
 # You shortened each leaf by its own length: the length of a gradient goes over all its leaves.
-def per_example_grad(loss, params, xs, ys):
-    return jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))(params, xs, ys)
-
-
 def clipped_mean(gradients, limit):
     def clip(leaf):
         return leaf * jnp.minimum(1.0, limit / jnp.sqrt(jnp.sum(leaf**2)))
@@ -311,10 +307,6 @@ def clipped_mean(gradients, limit):
 
 # %% wrong: the mean is clipped
 # You took the mean first and shortened that: shorten the gradient of each example, then average.
-def per_example_grad(loss, params, xs, ys):
-    return jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))(params, xs, ys)
-
-
 def clipped_mean(gradients, limit):
     mean = jax.tree.map(lambda leaf: jnp.mean(leaf, axis=0), gradients)
     length = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(mean)))
@@ -323,10 +315,6 @@ def clipped_mean(gradients, limit):
 
 # %% wrong: short ones are stretched
 # You brought every gradient to the length limit: those that are shorter stay as they are.
-def per_example_grad(loss, params, xs, ys):
-    return jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))(params, xs, ys)
-
-
 def clipped_mean(gradients, limit):
     def clip(g):
         length = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(g)))
@@ -337,20 +325,12 @@ def clipped_mean(gradients, limit):
 
 # %% wrong: each number is clipped
 # You cut off each number at limit: that turns the gradient. Multiply all of it by one factor.
-def per_example_grad(loss, params, xs, ys):
-    return jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))(params, xs, ys)
-
-
 def clipped_mean(gradients, limit):
     return jax.tree.map(lambda leaf: jnp.mean(jnp.clip(leaf, -limit, limit), 0), gradients)
 
 
 # %% wrong: the square of the length
 # You compared the sum of squares with limit: the length is its square root.
-def per_example_grad(loss, params, xs, ys):
-    return jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))(params, xs, ys)
-
-
 def clipped_mean(gradients, limit):
     def clip(g):
         length = sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(g))
@@ -361,10 +341,6 @@ def clipped_mean(gradients, limit):
 
 # %% wrong: one length for all examples
 # You took one length over all examples: each example has a length and a factor of its own.
-def per_example_grad(loss, params, xs, ys):
-    return jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))(params, xs, ys)
-
-
 def clipped_mean(gradients, limit):
     length = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(gradients)))
     factor = jnp.minimum(1.0, limit / length)
@@ -373,10 +349,6 @@ def clipped_mean(gradients, limit):
 
 # %% wrong: a sum
 # You added the shortened gradients: divide by the number of examples, their mean is asked for.
-def per_example_grad(loss, params, xs, ys):
-    return jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))(params, xs, ys)
-
-
 def clipped_mean(gradients, limit):
     def clip(g):
         length = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(g)))
@@ -387,10 +359,6 @@ def clipped_mean(gradients, limit):
 
 # %% wrong: the mean over everything
 # You averaged over all axes: only the axis of the examples, axis 0, goes away.
-def per_example_grad(loss, params, xs, ys):
-    return jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))(params, xs, ys)
-
-
 def clipped_mean(gradients, limit):
     def clip(g):
         length = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(g)))

@@ -251,15 +251,6 @@ def atom(trace, x):
     return trace.captured[id(x)][0]
 
 
-def record(trace, prim, args, params):
-    atoms = [atom(trace, x) for x in args]
-    types = prim.type(*[a.aval for a in atoms], **params)
-    outvars = [Var(t) for t in (types if prim.multiple_results else [types])]
-    trace.eqns.append(JaxprEqn(prim, atoms, params, outvars))
-    tracers = [StageTracer(trace, v) for v in outvars]
-    return tracers if prim.multiple_results else tracers[0]
-
-
 # %% wrong: a new const for each use
 # You made a new variable each time that the array from outside was used: look into
 # `trace.captured` first, so that it is one const.
@@ -274,15 +265,6 @@ def atom(trace, x):
     return var
 
 
-def record(trace, prim, args, params):
-    atoms = [atom(trace, x) for x in args]
-    types = prim.type(*[a.aval for a in atoms], **params)
-    outvars = [Var(t) for t in (types if prim.multiple_results else [types])]
-    trace.eqns.append(JaxprEqn(prim, atoms, params, outvars))
-    tracers = [StageTracer(trace, v) for v in outvars]
-    return tracers if prim.multiple_results else tracers[0]
-
-
 # %% wrong: numbers as consts
 # You captured numbers like arrays: a number stands in the equation itself, as a Literal.
 def atom(trace, x):
@@ -292,15 +274,6 @@ def atom(trace, x):
     if id(x) not in trace.captured:
         trace.captured[id(x)] = Var(x.aval), x
     return trace.captured[id(x)][0]
-
-
-def record(trace, prim, args, params):
-    atoms = [atom(trace, x) for x in args]
-    types = prim.type(*[a.aval for a in atoms], **params)
-    outvars = [Var(t) for t in (types if prim.multiple_results else [types])]
-    trace.eqns.append(JaxprEqn(prim, atoms, params, outvars))
-    tracers = [StageTracer(trace, v) for v in outvars]
-    return tracers if prim.multiple_results else tracers[0]
 
 
 # %% wrong: arrays as literals
@@ -316,15 +289,6 @@ def atom(trace, x):
     return trace.captured[id(x)][0]
 
 
-def record(trace, prim, args, params):
-    atoms = [atom(trace, x) for x in args]
-    types = prim.type(*[a.aval for a in atoms], **params)
-    outvars = [Var(t) for t in (types if prim.multiple_results else [types])]
-    trace.eqns.append(JaxprEqn(prim, atoms, params, outvars))
-    tracers = [StageTracer(trace, v) for v in outvars]
-    return tracers if prim.multiple_results else tracers[0]
-
-
 # %% wrong: numbers are not lifted
 # You did not lift the operands: a plain Python number has no `.literal` and no `.aval`.
 def atom(trace, x):
@@ -335,15 +299,6 @@ def atom(trace, x):
     if id(x) not in trace.captured:
         trace.captured[id(x)] = Var(x.aval), x
     return trace.captured[id(x)][0]
-
-
-def record(trace, prim, args, params):
-    atoms = [atom(trace, x) for x in args]
-    types = prim.type(*[a.aval for a in atoms], **params)
-    outvars = [Var(t) for t in (types if prim.multiple_results else [types])]
-    trace.eqns.append(JaxprEqn(prim, atoms, params, outvars))
-    tracers = [StageTracer(trace, v) for v in outvars]
-    return tracers if prim.multiple_results else tracers[0]
 
 
 # %% wrong: the pair for the variable
@@ -359,29 +314,9 @@ def atom(trace, x):
     return trace.captured[id(x)]
 
 
-def record(trace, prim, args, params):
-    atoms = [atom(trace, x) for x in args]
-    types = prim.type(*[a.aval for a in atoms], **params)
-    outvars = [Var(t) for t in (types if prim.multiple_results else [types])]
-    trace.eqns.append(JaxprEqn(prim, atoms, params, outvars))
-    tracers = [StageTracer(trace, v) for v in outvars]
-    return tracers if prim.multiple_results else tracers[0]
-
-
 # %% wrong: the type of the first operand
 # You gave the result the type of the first operand: a sum has another shape, a comparison another
 # dtype. `prim.type` knows.
-def atom(trace, x):
-    x = lift(x)
-    if trace.mine(x):
-        return x.atom
-    if x.literal:
-        return Literal(x)
-    if id(x) not in trace.captured:
-        trace.captured[id(x)] = Var(x.aval), x
-    return trace.captured[id(x)][0]
-
-
 def record(trace, prim, args, params):
     atoms = [atom(trace, x) for x in args]
     types = prim.type(*[a.aval for a in atoms], **params)
@@ -393,17 +328,6 @@ def record(trace, prim, args, params):
 
 # %% wrong: no parameters
 # You left out the parameters: axes, exponents and inner programs belong to the equation.
-def atom(trace, x):
-    x = lift(x)
-    if trace.mine(x):
-        return x.atom
-    if x.literal:
-        return Literal(x)
-    if id(x) not in trace.captured:
-        trace.captured[id(x)] = Var(x.aval), x
-    return trace.captured[id(x)][0]
-
-
 def record(trace, prim, args, params):
     atoms = [atom(trace, x) for x in args]
     types = prim.type(*[a.aval for a in atoms], **params)
@@ -415,17 +339,6 @@ def record(trace, prim, args, params):
 
 # %% wrong: the newest equation first
 # You put new equations in front: a variable must be there before it is read, so append them.
-def atom(trace, x):
-    x = lift(x)
-    if trace.mine(x):
-        return x.atom
-    if x.literal:
-        return Literal(x)
-    if id(x) not in trace.captured:
-        trace.captured[id(x)] = Var(x.aval), x
-    return trace.captured[id(x)][0]
-
-
 def record(trace, prim, args, params):
     atoms = [atom(trace, x) for x in args]
     types = prim.type(*[a.aval for a in atoms], **params)
@@ -438,17 +351,6 @@ def record(trace, prim, args, params):
 # %% wrong: an equation with one result only
 # You made one variable for all results: with `multiple_results` there is one for each, and a list
 # of tracers.
-def atom(trace, x):
-    x = lift(x)
-    if trace.mine(x):
-        return x.atom
-    if x.literal:
-        return Literal(x)
-    if id(x) not in trace.captured:
-        trace.captured[id(x)] = Var(x.aval), x
-    return trace.captured[id(x)][0]
-
-
 def record(trace, prim, args, params):
     atoms = [atom(trace, x) for x in args]
     var = Var(prim.type(*[a.aval for a in atoms], **params))
@@ -458,17 +360,6 @@ def record(trace, prim, args, params):
 
 # %% wrong: always a list
 # You always returned a list: without `multiple_results` the result is one tracer.
-def atom(trace, x):
-    x = lift(x)
-    if trace.mine(x):
-        return x.atom
-    if x.literal:
-        return Literal(x)
-    if id(x) not in trace.captured:
-        trace.captured[id(x)] = Var(x.aval), x
-    return trace.captured[id(x)][0]
-
-
 def record(trace, prim, args, params):
     atoms = [atom(trace, x) for x in args]
     types = prim.type(*[a.aval for a in atoms], **params)
@@ -480,17 +371,6 @@ def record(trace, prim, args, params):
 # %% wrong: other variables for the tracers
 # You gave the tracers variables that no equation computes: they must be those among the outvars of
 # the equation.
-def atom(trace, x):
-    x = lift(x)
-    if trace.mine(x):
-        return x.atom
-    if x.literal:
-        return Literal(x)
-    if id(x) not in trace.captured:
-        trace.captured[id(x)] = Var(x.aval), x
-    return trace.captured[id(x)][0]
-
-
 def record(trace, prim, args, params):
     atoms = [atom(trace, x) for x in args]
     types = prim.type(*[a.aval for a in atoms], **params)
@@ -502,17 +382,6 @@ def record(trace, prim, args, params):
 
 # %% wrong: the operands in alphabetical order
 # You changed the order of the operands: `sub a b` is another equation than `sub b a`.
-def atom(trace, x):
-    x = lift(x)
-    if trace.mine(x):
-        return x.atom
-    if x.literal:
-        return Literal(x)
-    if id(x) not in trace.captured:
-        trace.captured[id(x)] = Var(x.aval), x
-    return trace.captured[id(x)][0]
-
-
 def record(trace, prim, args, params):
     atoms = [atom(trace, x) for x in args]
     types = prim.type(*[a.aval for a in atoms], **params)
@@ -527,17 +396,6 @@ def record(trace, prim, args, params):
 # %% wrong: operands in place of atoms
 # You put the operands themselves into the equation: it holds variables and Literals, so put the
 # atoms there.
-def atom(trace, x):
-    x = lift(x)
-    if trace.mine(x):
-        return x.atom
-    if x.literal:
-        return Literal(x)
-    if id(x) not in trace.captured:
-        trace.captured[id(x)] = Var(x.aval), x
-    return trace.captured[id(x)][0]
-
-
 def record(trace, prim, args, params):
     atoms = [atom(trace, x) for x in args]
     types = prim.type(*[a.aval for a in atoms], **params)
@@ -549,17 +407,6 @@ def record(trace, prim, args, params):
 
 # %% wrong: nothing is written down
 # You wrote no equation down: append one to `trace.eqns`.
-def atom(trace, x):
-    x = lift(x)
-    if trace.mine(x):
-        return x.atom
-    if x.literal:
-        return Literal(x)
-    if id(x) not in trace.captured:
-        trace.captured[id(x)] = Var(x.aval), x
-    return trace.captured[id(x)][0]
-
-
 def record(trace, prim, args, params):
     atoms = [atom(trace, x) for x in args]
     types = prim.type(*[a.aval for a in atoms], **params)

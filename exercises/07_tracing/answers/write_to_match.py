@@ -171,25 +171,11 @@ def first(x):
     return jnp.max((x - c) ** 2), c
 
 
-def second(x, n):
-    y = x
-    for _ in range(n):
-        y = 2.0 * jnp.sin(y) - x
-    return y
-
-
 # %% wrong: one result
 # Your function returns one result: behind `in` stand two, so return a tuple.
 def first(x):
     c = jnp.mean(x)
     return jnp.max((x - c) ** 2)
-
-
-def second(x, n):
-    y = x
-    for _ in range(n):
-        y = 2.0 * jnp.sin(y) - x
-    return y
 
 
 # %% wrong: results the other way round
@@ -199,26 +185,12 @@ def first(x):
     return c, jnp.max((x - c) ** 2)
 
 
-def second(x, n):
-    y = x
-    for _ in range(n):
-        y = 2.0 * jnp.sin(y) - x
-    return y
-
-
 # %% wrong: the operands of sub the other way round
 # You subtracted in the other order: `sub a c` is a - c. The square hides it from the value, but the
 # program is another one.
 def first(x):
     c = jnp.mean(x)
     return jnp.max((c - x) ** 2), c
-
-
-def second(x, n):
-    y = x
-    for _ in range(n):
-        y = 2.0 * jnp.sin(y) - x
-    return y
 
 
 # %% wrong: a product for the power
@@ -230,26 +202,12 @@ def first(x):
     return jnp.max(d * d), c
 
 
-def second(x, n):
-    y = x
-    for _ in range(n):
-        y = 2.0 * jnp.sin(y) - x
-    return y
-
-
 # %% wrong: jnp.square
 # You called `jnp.square`, which is a primitive of its own: `integer_pow` is what `**` with a whole
 # number becomes.
 def first(x):
     c = jnp.mean(x)
     return jnp.max(jnp.square(x - c)), c
-
-
-def second(x, n):
-    y = x
-    for _ in range(n):
-        y = 2.0 * jnp.sin(y) - x
-    return y
 
 
 # %% wrong: a sum for the maximum
@@ -259,25 +217,11 @@ def first(x):
     return jnp.sum((x - c) ** 2), c
 
 
-def second(x, n):
-    y = x
-    for _ in range(n):
-        y = 2.0 * jnp.sin(y) - x
-    return y
-
-
 # %% wrong: the mean is computed twice
 # You computed the mean twice: each call of a jnp function is recorded, so keep its result in a
 # variable.
 def first(x):
     return jnp.max((x - jnp.mean(x)) ** 2), jnp.mean(x)
-
-
-def second(x, n):
-    y = x
-    for _ in range(n):
-        y = 2.0 * jnp.sin(y) - x
-    return y
 
 
 # %% wrong: three times, whatever n is
@@ -355,13 +299,6 @@ def second(x, n):
 def first(x):
     c = jnp.mean(x)
     return jnp.max((x - c) ** 2), c
-
-
-def second(x, n):
-    y = x
-    for _ in range(n):
-        y = 2.0 * jnp.sin(y) - x
-    return y
 
 
 # %% wrong: a sum in place of the product

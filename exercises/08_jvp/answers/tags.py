@@ -312,43 +312,18 @@ jvp_flat = Forward()
 # %% wrong: any dual number is taken for one's own
 # You counted the tangents of another derivative: that is perturbation confusion. Each derivative
 # has a trace of its own, and what is not `self.mine(x)` is a constant for it.
-class DualTrace(Trace):
-    def __init__(self, parent):
-        self.parent = parent
-
+class DualTrace(DualTrace):
     def split(self, x):
         x = lift(x)
         if isinstance(x, DualTracer):
             return x.primal, x.tangent
         return x, Zero(x.aval)
 
-    def process(self, prim, args, params):
-        pairs = [self.split(x) for x in args]
-        primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
-        if not any(map(nonzero, tangents)):
-            return self.parent.process(prim, primals, params)
-        with active(self.parent):
-            out, tangent = prim.jvp(primals, tangents, **params)
-        if prim.multiple_results:
-            return [DualTracer(self, o, t) for o, t in zip(out, tangent)]
-        return DualTracer(self, out, tangent)
-
-
-def jvp_flat(f, primals, tangents):
-    trace = DualTrace(current_trace())
-    with active(trace):
-        outs = f(*[DualTracer(trace, p, t) for p, t in zip(primals, tangents)])
-    pairs = [trace.split(out) for out in outs]
-    return [p for p, _ in pairs], [t for _, t in pairs]
-
 
 # %% wrong: a constant loses its own tangent
 # You took the primal out of a dual number of another derivative: it is a constant as a whole, and
 # must keep its tangent for that derivative.
-class DualTrace(Trace):
-    def __init__(self, parent):
-        self.parent = parent
-
+class DualTrace(DualTrace):
     def split(self, x):
         x = lift(x)
         if self.mine(x):
@@ -357,52 +332,11 @@ class DualTrace(Trace):
             x = x.primal
         return x, Zero(x.aval)
 
-    def process(self, prim, args, params):
-        pairs = [self.split(x) for x in args]
-        primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
-        if not any(map(nonzero, tangents)):
-            return self.parent.process(prim, primals, params)
-        with active(self.parent):
-            out, tangent = prim.jvp(primals, tangents, **params)
-        if prim.multiple_results:
-            return [DualTracer(self, o, t) for o, t in zip(out, tangent)]
-        return DualTracer(self, out, tangent)
-
-
-def jvp_flat(f, primals, tangents):
-    trace = DualTrace(current_trace())
-    with active(trace):
-        outs = f(*[DualTracer(trace, p, t) for p, t in zip(primals, tangents)])
-    pairs = [trace.split(out) for out in outs]
-    return [p for p, _ in pairs], [t for _, t in pairs]
-
 
 # %% wrong: the bottom as the parent
 # You gave the trace the bottom as its parent: a derivative inside of another transformation must
 # hand over to that one, which is `current_trace()`.
 from tinyjax.core import EVAL
-
-
-class DualTrace(Trace):
-    def __init__(self, parent):
-        self.parent = parent
-
-    def split(self, x):
-        x = lift(x)
-        if self.mine(x):
-            return x.primal, x.tangent
-        return x, Zero(x.aval)
-
-    def process(self, prim, args, params):
-        pairs = [self.split(x) for x in args]
-        primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
-        if not any(map(nonzero, tangents)):
-            return self.parent.process(prim, primals, params)
-        with active(self.parent):
-            out, tangent = prim.jvp(primals, tangents, **params)
-        if prim.multiple_results:
-            return [DualTracer(self, o, t) for o, t in zip(out, tangent)]
-        return DualTracer(self, out, tangent)
 
 
 def jvp_flat(f, primals, tangents):
@@ -418,48 +352,17 @@ def jvp_flat(f, primals, tangents):
 import tinyjax.numpy as jnp
 
 
-class DualTrace(Trace):
-    def __init__(self, parent):
-        self.parent = parent
-
+class DualTrace(DualTrace):
     def split(self, x):
         x = lift(x)
         if self.mine(x):
             return x.primal, x.tangent
         return x, jnp.ones(x.shape, x.dtype)
 
-    def process(self, prim, args, params):
-        pairs = [self.split(x) for x in args]
-        primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
-        if not any(map(nonzero, tangents)):
-            return self.parent.process(prim, primals, params)
-        with active(self.parent):
-            out, tangent = prim.jvp(primals, tangents, **params)
-        if prim.multiple_results:
-            return [DualTracer(self, o, t) for o, t in zip(out, tangent)]
-        return DualTracer(self, out, tangent)
-
-
-def jvp_flat(f, primals, tangents):
-    trace = DualTrace(current_trace())
-    with active(trace):
-        outs = f(*[DualTracer(trace, p, t) for p, t in zip(primals, tangents)])
-    pairs = [trace.split(out) for out in outs]
-    return [p for p, _ in pairs], [t for _, t in pairs]
-
 
 # %% wrong: one result only
 # You made one dual number of a list of results: with `multiple_results` there is one for each.
-class DualTrace(Trace):
-    def __init__(self, parent):
-        self.parent = parent
-
-    def split(self, x):
-        x = lift(x)
-        if self.mine(x):
-            return x.primal, x.tangent
-        return x, Zero(x.aval)
-
+class DualTrace(DualTrace):
     def process(self, prim, args, params):
         pairs = [self.split(x) for x in args]
         primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
@@ -468,29 +371,12 @@ class DualTrace(Trace):
         with active(self.parent):
             out, tangent = prim.jvp(primals, tangents, **params)
         return DualTracer(self, out, tangent)
-
-
-def jvp_flat(f, primals, tangents):
-    trace = DualTrace(current_trace())
-    with active(trace):
-        outs = f(*[DualTracer(trace, p, t) for p, t in zip(primals, tangents)])
-    pairs = [trace.split(out) for out in outs]
-    return [p for p, _ in pairs], [t for _, t in pairs]
 
 
 # %% wrong: the tangent of the first operand
 # You passed on the tangent of the first operand: the card's rule returns the tangent of the
 # result.
-class DualTrace(Trace):
-    def __init__(self, parent):
-        self.parent = parent
-
-    def split(self, x):
-        x = lift(x)
-        if self.mine(x):
-            return x.primal, x.tangent
-        return x, Zero(x.aval)
-
+class DualTrace(DualTrace):
     def process(self, prim, args, params):
         pairs = [self.split(x) for x in args]
         primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
@@ -505,26 +391,9 @@ class DualTrace(Trace):
         return DualTracer(self, out, tangent)
 
 
-def jvp_flat(f, primals, tangents):
-    trace = DualTrace(current_trace())
-    with active(trace):
-        outs = f(*[DualTracer(trace, p, t) for p, t in zip(primals, tangents)])
-    pairs = [trace.split(out) for out in outs]
-    return [p for p, _ in pairs], [t for _, t in pairs]
-
-
 # %% wrong: tangents of the wrong results
 # You paired each result with the first tangent: zip values and tangents.
-class DualTrace(Trace):
-    def __init__(self, parent):
-        self.parent = parent
-
-    def split(self, x):
-        x = lift(x)
-        if self.mine(x):
-            return x.primal, x.tangent
-        return x, Zero(x.aval)
-
+class DualTrace(DualTrace):
     def process(self, prim, args, params):
         pairs = [self.split(x) for x in args]
         primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
@@ -537,26 +406,9 @@ class DualTrace(Trace):
         return DualTracer(self, out, tangent)
 
 
-def jvp_flat(f, primals, tangents):
-    trace = DualTrace(current_trace())
-    with active(trace):
-        outs = f(*[DualTracer(trace, p, t) for p, t in zip(primals, tangents)])
-    pairs = [trace.split(out) for out in outs]
-    return [p for p, _ in pairs], [t for _, t in pairs]
-
-
 # %% wrong: values without tangents
 # You returned the value of an operation without its tangent: wrap both in a DualTracer.
-class DualTrace(Trace):
-    def __init__(self, parent):
-        self.parent = parent
-
-    def split(self, x):
-        x = lift(x)
-        if self.mine(x):
-            return x.primal, x.tangent
-        return x, Zero(x.aval)
-
+class DualTrace(DualTrace):
     def process(self, prim, args, params):
         pairs = [self.split(x) for x in args]
         primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
@@ -569,39 +421,9 @@ class DualTrace(Trace):
         return out
 
 
-def jvp_flat(f, primals, tangents):
-    trace = DualTrace(current_trace())
-    with active(trace):
-        outs = f(*[DualTracer(trace, p, t) for p, t in zip(primals, tangents)])
-    pairs = [trace.split(out) for out in outs]
-    return [p for p, _ in pairs], [t for _, t in pairs]
-
-
 # %% wrong: the trace is not in charge
 # Your trace was never in charge: call f inside of `with active(trace)`, so that its operations
 # come to you.
-class DualTrace(Trace):
-    def __init__(self, parent):
-        self.parent = parent
-
-    def split(self, x):
-        x = lift(x)
-        if self.mine(x):
-            return x.primal, x.tangent
-        return x, Zero(x.aval)
-
-    def process(self, prim, args, params):
-        pairs = [self.split(x) for x in args]
-        primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
-        if not any(map(nonzero, tangents)):
-            return self.parent.process(prim, primals, params)
-        with active(self.parent):
-            out, tangent = prim.jvp(primals, tangents, **params)
-        if prim.multiple_results:
-            return [DualTracer(self, o, t) for o, t in zip(out, tangent)]
-        return DualTracer(self, out, tangent)
-
-
 def jvp_flat(f, primals, tangents):
     trace = DualTrace(current_trace())
     outs = f(*[DualTracer(trace, p, t) for p, t in zip(primals, tangents)])
@@ -611,28 +433,6 @@ def jvp_flat(f, primals, tangents):
 
 # %% wrong: dual numbers come out
 # You returned the dual numbers themselves as values: split the results of f.
-class DualTrace(Trace):
-    def __init__(self, parent):
-        self.parent = parent
-
-    def split(self, x):
-        x = lift(x)
-        if self.mine(x):
-            return x.primal, x.tangent
-        return x, Zero(x.aval)
-
-    def process(self, prim, args, params):
-        pairs = [self.split(x) for x in args]
-        primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
-        if not any(map(nonzero, tangents)):
-            return self.parent.process(prim, primals, params)
-        with active(self.parent):
-            out, tangent = prim.jvp(primals, tangents, **params)
-        if prim.multiple_results:
-            return [DualTracer(self, o, t) for o, t in zip(out, tangent)]
-        return DualTracer(self, out, tangent)
-
-
 def jvp_flat(f, primals, tangents):
     trace = DualTrace(current_trace())
     with active(trace):
@@ -643,28 +443,6 @@ def jvp_flat(f, primals, tangents):
 
 # %% wrong: the other way round
 # You returned the tangents first: the values come first, and then their tangents.
-class DualTrace(Trace):
-    def __init__(self, parent):
-        self.parent = parent
-
-    def split(self, x):
-        x = lift(x)
-        if self.mine(x):
-            return x.primal, x.tangent
-        return x, Zero(x.aval)
-
-    def process(self, prim, args, params):
-        pairs = [self.split(x) for x in args]
-        primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
-        if not any(map(nonzero, tangents)):
-            return self.parent.process(prim, primals, params)
-        with active(self.parent):
-            out, tangent = prim.jvp(primals, tangents, **params)
-        if prim.multiple_results:
-            return [DualTracer(self, o, t) for o, t in zip(out, tangent)]
-        return DualTracer(self, out, tangent)
-
-
 def jvp_flat(f, primals, tangents):
     trace = DualTrace(current_trace())
     with active(trace):
@@ -676,16 +454,7 @@ def jvp_flat(f, primals, tangents):
 # %% wrong: every operation asks its card
 # You asked the card's rule even if no operand has a tangent: hand such an operation on to the
 # parent.
-class DualTrace(Trace):
-    def __init__(self, parent):
-        self.parent = parent
-
-    def split(self, x):
-        x = lift(x)
-        if self.mine(x):
-            return x.primal, x.tangent
-        return x, Zero(x.aval)
-
+class DualTrace(DualTrace):
     def process(self, prim, args, params):
         pairs = [self.split(x) for x in args]
         primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
@@ -694,41 +463,11 @@ class DualTrace(Trace):
         if prim.multiple_results:
             return [DualTracer(self, o, t) for o, t in zip(out, tangent)]
         return DualTracer(self, out, tangent)
-
-
-def jvp_flat(f, primals, tangents):
-    trace = DualTrace(current_trace())
-    with active(trace):
-        outs = f(*[DualTracer(trace, p, t) for p, t in zip(primals, tangents)])
-    pairs = [trace.split(out) for out in outs]
-    return [p for p, _ in pairs], [t for _, t in pairs]
 
 
 # %% wrong: tangents of ones
 # You started with tangents of ones: use the tangents that you are given.
 import tinyjax.numpy as jnp
-
-
-class DualTrace(Trace):
-    def __init__(self, parent):
-        self.parent = parent
-
-    def split(self, x):
-        x = lift(x)
-        if self.mine(x):
-            return x.primal, x.tangent
-        return x, Zero(x.aval)
-
-    def process(self, prim, args, params):
-        pairs = [self.split(x) for x in args]
-        primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
-        if not any(map(nonzero, tangents)):
-            return self.parent.process(prim, primals, params)
-        with active(self.parent):
-            out, tangent = prim.jvp(primals, tangents, **params)
-        if prim.multiple_results:
-            return [DualTracer(self, o, t) for o, t in zip(out, tangent)]
-        return DualTracer(self, out, tangent)
 
 
 def jvp_flat(f, primals, tangents):
@@ -741,30 +480,8 @@ def jvp_flat(f, primals, tangents):
 
 # %% wrong: operands are not lifted
 # You did not lift the operand: a plain Python number has no `.aval`.
-class DualTrace(Trace):
-    def __init__(self, parent):
-        self.parent = parent
-
+class DualTrace(DualTrace):
     def split(self, x):
         if self.mine(x):
             return x.primal, x.tangent
         return x, Zero(x.aval)
-
-    def process(self, prim, args, params):
-        pairs = [self.split(x) for x in args]
-        primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
-        if not any(map(nonzero, tangents)):
-            return self.parent.process(prim, primals, params)
-        with active(self.parent):
-            out, tangent = prim.jvp(primals, tangents, **params)
-        if prim.multiple_results:
-            return [DualTracer(self, o, t) for o, t in zip(out, tangent)]
-        return DualTracer(self, out, tangent)
-
-
-def jvp_flat(f, primals, tangents):
-    trace = DualTrace(current_trace())
-    with active(trace):
-        outs = f(*[DualTracer(trace, p, t) for p, t in zip(primals, tangents)])
-    pairs = [trace.split(out) for out in outs]
-    return [p for p, _ in pairs], [t for _, t in pairs]

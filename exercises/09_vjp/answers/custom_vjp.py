@@ -190,16 +190,6 @@ def kepler(M, e):
 
 # %% wrong: the cotangent is ignored
 # You ignored the cotangent: what comes back is ct times the derivative, not the derivative alone.
-@jax.custom_vjp
-def kepler(M, e):
-    return search(M, e)
-
-
-def forward(M, e):
-    E = search(M, e)
-    return E, (E, e)
-
-
 def backward(residuals, ct):
     E, e = residuals
     slope = 1.0 / (1.0 - e * jnp.cos(E))
@@ -211,11 +201,6 @@ kepler.defvjp(forward, backward)
 
 # %% wrong: a second search
 # Your backward half searches again: let the forward half hand over E as a residual.
-@jax.custom_vjp
-def kepler(M, e):
-    return search(M, e)
-
-
 def forward(M, e):
     return search(M, e), (M, e)
 
@@ -232,11 +217,6 @@ kepler.defvjp(forward, backward)
 
 # %% wrong: M in place of E
 # You put M into the formulas where E belongs: the slope is known at the result of the search.
-@jax.custom_vjp
-def kepler(M, e):
-    return search(M, e)
-
-
 def forward(M, e):
     return search(M, e), (M, e)
 
@@ -252,16 +232,6 @@ kepler.defvjp(forward, backward)
 
 # %% wrong: the order of the arguments
 # You swapped the two cotangents: they come in the order of the arguments, first that of M.
-@jax.custom_vjp
-def kepler(M, e):
-    return search(M, e)
-
-
-def forward(M, e):
-    E = search(M, e)
-    return E, (E, e)
-
-
 def backward(residuals, ct):
     E, e = residuals
     per_M = ct / (1.0 - e * jnp.cos(E))
@@ -273,16 +243,6 @@ kepler.defvjp(forward, backward)
 
 # %% wrong: one cotangent
 # You returned one cotangent, but kepler has two arguments: return a tuple of two.
-@jax.custom_vjp
-def kepler(M, e):
-    return search(M, e)
-
-
-def forward(M, e):
-    E = search(M, e)
-    return E, (E, e)
-
-
 def backward(residuals, ct):
     E, e = residuals
     return (ct / (1.0 - e * jnp.cos(E)),)
@@ -293,16 +253,6 @@ kepler.defvjp(forward, backward)
 
 # %% wrong: e counts as a constant
 # You gave e the cotangent 0: the derivative with respect to e is sin(E) / (1 - e * cos(E)).
-@jax.custom_vjp
-def kepler(M, e):
-    return search(M, e)
-
-
-def forward(M, e):
-    E = search(M, e)
-    return E, (E, e)
-
-
 def backward(residuals, ct):
     E, e = residuals
     return ct / (1.0 - e * jnp.cos(E)), 0.0 * ct
@@ -314,11 +264,6 @@ kepler.defvjp(forward, backward)
 # %% wrong: the residual is a global
 # You kept E in a variable outside, as a Python float: while tracing there is none, so return E as
 # a residual.
-@jax.custom_vjp
-def kepler(M, e):
-    return search(M, e)
-
-
 kept = {}
 
 
@@ -338,11 +283,6 @@ kepler.defvjp(forward, backward)
 # %% wrong: a finite difference
 # You took differences of the search, which stops when it is near: their digits are noise. Use the
 # formulas.
-@jax.custom_vjp
-def kepler(M, e):
-    return search(M, e)
-
-
 def forward(M, e):
     E = search(M, e)
     h = 1e-3

@@ -217,10 +217,6 @@ def clamp(code, low, x, high):
     return f"min(max({x}, {low}), {high})"
 
 
-def logistic(code, x):
-    return f"1.0 / (1.0 + exp(-{x}))"
-
-
 def not_(code, x):
     return f"~{x}"
 
@@ -275,20 +271,12 @@ def clamp(code, low, x, high):
     return f"minimum(maximum({x}, {high}), {low})"
 
 
-def logistic(code, x):
-    return f"1.0 / (1.0 + exp(-{x}))"
-
-
 def not_(code, x):
     return f"~{x}"
 
 
 # %% wrong: no brackets
 # Your division comes before the sum: put the sum 1.0 + exp(-x) in brackets.
-def clamp(code, low, x, high):
-    return f"minimum(maximum({x}, {low}), {high})"
-
-
 def logistic(code, x):
     return f"1.0 / 1.0 + exp(-{x})"
 
@@ -299,10 +287,6 @@ def not_(code, x):
 
 # %% wrong: the sign is missing
 # You left out the minus sign: exp(-x), or else the curve falls.
-def clamp(code, low, x, high):
-    return f"minimum(maximum({x}, {low}), {high})"
-
-
 def logistic(code, x):
     return f"1.0 / (1.0 + exp({x}))"
 
@@ -313,10 +297,6 @@ def not_(code, x):
 
 # %% wrong: exp overflows
 # Your quotient is inf / inf for a large x, which is no number: divide 1 by 1 + exp(-x).
-def clamp(code, low, x, high):
-    return f"minimum(maximum({x}, {low}), {high})"
-
-
 def logistic(code, x):
     return f"exp({x}) / (1.0 + exp({x}))"
 
@@ -327,28 +307,12 @@ def not_(code, x):
 
 # %% wrong: not for truth values only
 # Python's not gives a truth value, so integers become 0 or 1: for them, change all bits with ~.
-def clamp(code, low, x, high):
-    return f"minimum(maximum({x}, {low}), {high})"
-
-
-def logistic(code, x):
-    return f"1.0 / (1.0 + exp(-{x}))"
-
-
 def not_(code, x):
     return f"not {x}"
 
 
 # %% wrong: xor with True for integers
 # You changed the last bit only: ^ True does for truth values, an integer needs ~.
-def clamp(code, low, x, high):
-    return f"minimum(maximum({x}, {low}), {high})"
-
-
-def logistic(code, x):
-    return f"1.0 / (1.0 + exp(-{x}))"
-
-
 def not_(code, x):
     return f"{x} ^ True"
 

@@ -219,10 +219,6 @@ def batch_along(axis, x, d, *, axes, axis_index_groups):
     return jnp.sum(x, axis=0), None
 
 
-def transpose(ct, x, *, axes, axis_index_groups):
-    return [lax.psum(ct, axes)]
-
-
 # %% wrong: equal elements counted once
 # You returned x itself where d is None: the sum of axis.size equal elements is axis.size times x.
 def batch_along(axis, x, d, *, axes, axis_index_groups):
@@ -231,18 +227,10 @@ def batch_along(axis, x, d, *, axes, axis_index_groups):
     return jnp.sum(x, axis=d), None
 
 
-def transpose(ct, x, *, axes, axis_index_groups):
-    return [lax.psum(ct, axes)]
-
-
 # %% wrong: None as an axis
 # You passed d to jnp.sum even if it is None, which sums all entries of one element.
 def batch_along(axis, x, d, *, axes, axis_index_groups):
     return jnp.sum(x, axis=d), None
-
-
-def transpose(ct, x, *, axes, axis_index_groups):
-    return [lax.psum(ct, axes)]
 
 
 # %% wrong: the result said to be batched
@@ -253,20 +241,12 @@ def batch_along(axis, x, d, *, axes, axis_index_groups):
     return jnp.sum(x, axis=d), d
 
 
-def transpose(ct, x, *, axes, axis_index_groups):
-    return [lax.psum(ct, axes)]
-
-
 # %% wrong: the mean
 # You returned the mean over the elements: psum is their sum.
 def batch_along(axis, x, d, *, axes, axis_index_groups):
     if d is None:
         return axis.size * x, None
     return jnp.mean(x, axis=d), None
-
-
-def transpose(ct, x, *, axes, axis_index_groups):
-    return [lax.psum(ct, axes)]
 
 
 # %% wrong: running sums
@@ -277,18 +257,10 @@ def batch_along(axis, x, d, *, axes, axis_index_groups):
     return jnp.cumsum(x, axis=d), d
 
 
-def transpose(ct, x, *, axes, axis_index_groups):
-    return [lax.psum(ct, axes)]
-
-
 # %% wrong: no pair
 # Your batch_along returns the result alone: return a pair, with the axis of its elements or None.
 def batch_along(axis, x, d, *, axes, axis_index_groups):
     return axis.size * x if d is None else jnp.sum(x, axis=d)
-
-
-def transpose(ct, x, *, axes, axis_index_groups):
-    return [lax.psum(ct, axes)]
 
 
 # %% wrong: for vectors only
@@ -299,53 +271,25 @@ def batch_along(axis, x, d, *, axes, axis_index_groups):
     return jnp.einsum("ij->j", jnp.moveaxis(x, d, 0)), None
 
 
-def transpose(ct, x, *, axes, axis_index_groups):
-    return [lax.psum(ct, axes)]
-
-
 # %% wrong: the cotangent as it is
 # You sent back the own cotangent alone: the operand is in all results, so sum all cotangents.
-def batch_along(axis, x, d, *, axes, axis_index_groups):
-    if d is None:
-        return axis.size * x, None
-    return jnp.sum(x, axis=d), None
-
-
 def transpose(ct, x, *, axes, axis_index_groups):
     return [ct]
 
 
 # %% wrong: times the number of elements
 # You multiplied the own cotangent by their number: the cotangents differ, so they must be summed.
-def batch_along(axis, x, d, *, axes, axis_index_groups):
-    if d is None:
-        return axis.size * x, None
-    return jnp.sum(x, axis=d), None
-
-
 def transpose(ct, x, *, axes, axis_index_groups):
     return [lax.psum(1, axes) * ct]
 
 
 # %% wrong: the mean of the cotangents
 # You averaged the cotangents: each result holds the operand once, so they are summed.
-def batch_along(axis, x, d, *, axes, axis_index_groups):
-    if d is None:
-        return axis.size * x, None
-    return jnp.sum(x, axis=d), None
-
-
 def transpose(ct, x, *, axes, axis_index_groups):
     return [lax.pmean(ct, axes)]
 
 
 # %% wrong: no list
 # Your transpose returns the cotangent itself: a rule returns a list, with an entry per operand.
-def batch_along(axis, x, d, *, axes, axis_index_groups):
-    if d is None:
-        return axis.size * x, None
-    return jnp.sum(x, axis=d), None
-
-
 def transpose(ct, x, *, axes, axis_index_groups):
     return lax.psum(ct, axes)

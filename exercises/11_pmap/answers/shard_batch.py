@@ -237,39 +237,23 @@ def gather_batch(parts):
 
 # %% wrong: side by side
 # You put the parts side by side: the rows of device 1 come below those of device 0.
-def shard_batch(x, n):
-    return x.reshape(n, len(x) // n, *x.shape[1:])
-
-
 def gather_batch(parts):
     return jnp.concatenate(list(parts), axis=1)
 
 
 # %% wrong: the first rows first
 # You took the first row of every device, then the second rows: all rows of device 0 come first.
-def shard_batch(x, n):
-    return x.reshape(n, len(x) // n, *x.shape[1:])
-
-
 def gather_batch(parts):
     return parts.swapaxes(0, 1).reshape(-1, *parts.shape[2:])
 
 
 # %% wrong: one long row
 # You flattened everything: the two first axes become one, the others stay.
-def shard_batch(x, n):
-    return x.reshape(n, len(x) // n, *x.shape[1:])
-
-
 def gather_batch(parts):
     return parts.reshape(-1)
 
 
 # %% wrong: the mean of the devices
 # You averaged over the devices: gather_batch keeps every row and only takes the parts together.
-def shard_batch(x, n):
-    return x.reshape(n, len(x) // n, *x.shape[1:])
-
-
 def gather_batch(parts):
     return parts.mean(0)

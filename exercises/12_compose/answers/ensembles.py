@@ -263,30 +263,10 @@ def stack(members):
     return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *members)
 
 
-def answers(stacked, xs):
-    of_one = jax.vmap(network, in_axes=(None, 0))
-    return jax.vmap(of_one, in_axes=(0, None))(stacked, xs)
-
-
-def on_devices(stacked, xs):
-    quarters = jax.tree.map(lambda a: a.reshape(4, -1, *a.shape[1:]), stacked)
-    return jax.pmap(answers, in_axes=(0, None))(quarters, xs)
-
-
 # %% wrong: the new axis is the last
 # You put the members on the last axis: they lie on the first one.
 def stack(members):
     return jax.tree.map(lambda *leaves: jnp.stack(leaves, axis=-1), *members)
-
-
-def answers(stacked, xs):
-    of_one = jax.vmap(network, in_axes=(None, 0))
-    return jax.vmap(of_one, in_axes=(0, None))(stacked, xs)
-
-
-def on_devices(stacked, xs):
-    quarters = jax.tree.map(lambda a: a.reshape(4, -1, *a.shape[1:]), stacked)
-    return jax.pmap(answers, in_axes=(0, None))(quarters, xs)
 
 
 # %% wrong: the mean of the members
@@ -295,38 +275,14 @@ def stack(members):
     return jax.tree.map(lambda *leaves: jnp.mean(jnp.stack(leaves), axis=0), *members)
 
 
-def answers(stacked, xs):
-    of_one = jax.vmap(network, in_axes=(None, 0))
-    return jax.vmap(of_one, in_axes=(0, None))(stacked, xs)
-
-
-def on_devices(stacked, xs):
-    quarters = jax.tree.map(lambda a: a.reshape(4, -1, *a.shape[1:]), stacked)
-    return jax.pmap(answers, in_axes=(0, None))(quarters, xs)
-
-
 # %% wrong: lists in place of arrays
 # You made lists: a list is a tree of its own, and vmap needs one array for each name.
 def stack(members):
     return jax.tree.map(lambda *leaves: list(leaves), *members)
 
 
-def answers(stacked, xs):
-    of_one = jax.vmap(network, in_axes=(None, 0))
-    return jax.vmap(of_one, in_axes=(0, None))(stacked, xs)
-
-
-def on_devices(stacked, xs):
-    quarters = jax.tree.map(lambda a: a.reshape(4, -1, *a.shape[1:]), stacked)
-    return jax.pmap(answers, in_axes=(0, None))(quarters, xs)
-
-
 # %% wrong: the axes exchanged
 # You mapped over the members inside, so the numbers come first: the members are axis 0.
-def stack(members):
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
-
-
 def answers(stacked, xs):
     over_members = jax.vmap(network, in_axes=(0, None))
     return jax.vmap(over_members, in_axes=(None, 0))(stacked, xs)
@@ -341,10 +297,6 @@ def on_devices(stacked, xs):
 
 # %% wrong: members and numbers in step
 # You mapped over members and numbers together, as pairs: each member is asked about all numbers.
-def stack(members):
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
-
-
 def answers(stacked, xs):
     return jax.vmap(network)(stacked, xs)
 
@@ -358,10 +310,6 @@ def on_devices(stacked, xs):
 
 # %% wrong: only over the members
 # You mapped only over members: network takes one number, so map over the numbers inside.
-def stack(members):
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
-
-
 def answers(stacked, xs):
     return jax.vmap(network, in_axes=(0, None))(stacked, xs)
 
@@ -375,10 +323,6 @@ def on_devices(stacked, xs):
 
 # %% wrong: the mean of the answers
 # You took the mean of the members: each of them has an answer of its own, a row.
-def stack(members):
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
-
-
 def answers(stacked, xs):
     of_one = jax.vmap(network, in_axes=(None, 0))
     return jax.vmap(of_one, in_axes=(0, None))(stacked, xs).mean(axis=0)
@@ -393,10 +337,6 @@ def on_devices(stacked, xs):
 
 # %% wrong: a loop over the members
 # You looped over the members, so the program gets longer with each of them: let vmap map over them.
-def stack(members):
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
-
-
 def answers(stacked, xs):
     rows = []
     for i in range(len(stacked["w"])):
@@ -405,22 +345,8 @@ def answers(stacked, xs):
     return jnp.stack(rows)
 
 
-def on_devices(stacked, xs):
-    quarters = jax.tree.map(lambda a: a.reshape(4, -1, *a.shape[1:]), stacked)
-    return jax.pmap(answers, in_axes=(0, None))(quarters, xs)
-
-
 # %% wrong: vmap in place of pmap
 # You used vmap where pmap is due: all of it was computed on one device.
-def stack(members):
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
-
-
-def answers(stacked, xs):
-    of_one = jax.vmap(network, in_axes=(None, 0))
-    return jax.vmap(of_one, in_axes=(0, None))(stacked, xs)
-
-
 def on_devices(stacked, xs):
     quarters = jax.tree.map(lambda a: a.reshape(4, -1, *a.shape[1:]), stacked)
     return jax.vmap(answers, in_axes=(0, None))(quarters, xs)
@@ -428,15 +354,6 @@ def on_devices(stacked, xs):
 
 # %% wrong: the axes of devices and members exchanged
 # You dealt the members out like cards: the first device gets the first quarter of them.
-def stack(members):
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
-
-
-def answers(stacked, xs):
-    of_one = jax.vmap(network, in_axes=(None, 0))
-    return jax.vmap(of_one, in_axes=(0, None))(stacked, xs)
-
-
 def on_devices(stacked, xs):
     quarters = jax.tree.map(lambda a: a.reshape(-1, 4, *a.shape[1:]).swapaxes(0, 1), stacked)
     return jax.pmap(answers, in_axes=(0, None))(quarters, xs)
@@ -444,15 +361,6 @@ def on_devices(stacked, xs):
 
 # %% wrong: no quarters
 # You gave pmap more members than there are devices: make an axis of 4 in front, one for each.
-def stack(members):
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
-
-
-def answers(stacked, xs):
-    of_one = jax.vmap(network, in_axes=(None, 0))
-    return jax.vmap(of_one, in_axes=(0, None))(stacked, xs)
-
-
 def on_devices(stacked, xs):
     over_numbers = jax.vmap(network, in_axes=(None, 0))
     return jax.pmap(over_numbers, in_axes=(0, None))(stacked, xs)
@@ -460,15 +368,6 @@ def on_devices(stacked, xs):
 
 # %% wrong: flat at the end
 # You merged devices and members: the result keeps the axis of 4 devices in front.
-def stack(members):
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
-
-
-def answers(stacked, xs):
-    of_one = jax.vmap(network, in_axes=(None, 0))
-    return jax.vmap(of_one, in_axes=(0, None))(stacked, xs)
-
-
 def on_devices(stacked, xs):
     quarters = jax.tree.map(lambda a: a.reshape(4, -1, *a.shape[1:]), stacked)
     return jax.pmap(answers, in_axes=(0, None))(quarters, xs).reshape(-1, xs.size)
@@ -476,15 +375,6 @@ def on_devices(stacked, xs):
 
 # %% wrong: the numbers are divided, too
 # You mapped pmap over the numbers as well: each device needs all of them, so their axis is None.
-def stack(members):
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
-
-
-def answers(stacked, xs):
-    of_one = jax.vmap(network, in_axes=(None, 0))
-    return jax.vmap(of_one, in_axes=(0, None))(stacked, xs)
-
-
 def on_devices(stacked, xs):
     quarters = jax.tree.map(lambda a: a.reshape(4, -1, *a.shape[1:]), stacked)
     return jax.pmap(answers)(quarters, xs)

@@ -216,14 +216,6 @@ def accelerations(u, w, ts):
     return jax.grad(jax.grad(jax.vmap(u, in_axes=(None, 0)), argnums=1), argnums=1)(w, ts)
 
 
-def misfit_slope(u, w, ts):
-    def misfit(w):
-        positions = jax.vmap(u, in_axes=(None, 0))(w, ts)
-        return jnp.mean((accelerations(u, w, ts) + positions) ** 2)
-
-    return jax.grad(misfit)(w)
-
-
 # %% wrong: one sum for two grads
 # You took grad of many numbers, and it needs one: sum them up first, or differentiate for one time.
 def accelerations(u, w, ts):
@@ -231,14 +223,6 @@ def accelerations(u, w, ts):
         return jnp.sum(jax.vmap(u, in_axes=(None, 0))(w, ts))
 
     return jax.grad(jax.grad(total))(ts)
-
-
-def misfit_slope(u, w, ts):
-    def misfit(w):
-        positions = jax.vmap(u, in_axes=(None, 0))(w, ts)
-        return jnp.mean((accelerations(u, w, ts) + positions) ** 2)
-
-    return jax.grad(misfit)(w)
 
 
 # %% wrong: by w
@@ -265,27 +249,11 @@ def accelerations(u, w, ts):
     return jax.vmap(second, in_axes=(None, 0))(w, ts)
 
 
-def misfit_slope(u, w, ts):
-    def misfit(w):
-        positions = jax.vmap(u, in_axes=(None, 0))(w, ts)
-        return jnp.mean((accelerations(u, w, ts) + positions) ** 2)
-
-    return jax.grad(misfit)(w)
-
-
 # %% wrong: the parameters are mapped, too
 # You mapped over w as well: it is the same for all times, so its in_axes is None.
 def accelerations(u, w, ts):
     second = jax.grad(jax.grad(u, argnums=1), argnums=1)
     return jax.vmap(second)(w, ts)
-
-
-def misfit_slope(u, w, ts):
-    def misfit(w):
-        positions = jax.vmap(u, in_axes=(None, 0))(w, ts)
-        return jnp.mean((accelerations(u, w, ts) + positions) ** 2)
-
-    return jax.grad(misfit)(w)
 
 
 # %% wrong: the sum of the accelerations
@@ -346,14 +314,6 @@ def accelerations(u, w, ts):
     return jnp.stack([second(w, t) for t in ts])
 
 
-def misfit_slope(u, w, ts):
-    def misfit(w):
-        positions = jax.vmap(u, in_axes=(None, 0))(w, ts)
-        return jnp.mean((accelerations(u, w, ts) + positions) ** 2)
-
-    return jax.grad(misfit)(w)
-
-
 # %% wrong: Python's numbers
 # You made Python's numbers of the results: inside of jit they are not known, so keep arrays.
 def accelerations(u, w, ts):
@@ -373,11 +333,6 @@ def misfit_slope(u, w, ts):
 
 # %% wrong: the square of the mean
 # You squared the mean: take the mean of the squares, or what is above and below cancels.
-def accelerations(u, w, ts):
-    second = jax.grad(jax.grad(u, argnums=1), argnums=1)
-    return jax.vmap(second, in_axes=(None, 0))(w, ts)
-
-
 def misfit_slope(u, w, ts):
     def misfit(w):
         positions = jax.vmap(u, in_axes=(None, 0))(w, ts)
@@ -388,11 +343,6 @@ def misfit_slope(u, w, ts):
 
 # %% wrong: a sum in place of the mean
 # You summed the squares: the misfit is their mean.
-def accelerations(u, w, ts):
-    second = jax.grad(jax.grad(u, argnums=1), argnums=1)
-    return jax.vmap(second, in_axes=(None, 0))(w, ts)
-
-
 def misfit_slope(u, w, ts):
     def misfit(w):
         positions = jax.vmap(u, in_axes=(None, 0))(w, ts)
@@ -403,11 +353,6 @@ def misfit_slope(u, w, ts):
 
 # %% wrong: the accelerations stay constant
 # You computed u'' outside of grad, where it counts as a constant: it depends on w, too.
-def accelerations(u, w, ts):
-    second = jax.grad(jax.grad(u, argnums=1), argnums=1)
-    return jax.vmap(second, in_axes=(None, 0))(w, ts)
-
-
 def misfit_slope(u, w, ts):
     constant = accelerations(u, w, ts)
 
@@ -420,11 +365,6 @@ def misfit_slope(u, w, ts):
 
 # %% wrong: no square
 # You left out the square: above and below cancel in the mean, so square first.
-def accelerations(u, w, ts):
-    second = jax.grad(jax.grad(u, argnums=1), argnums=1)
-    return jax.vmap(second, in_axes=(None, 0))(w, ts)
-
-
 def misfit_slope(u, w, ts):
     def misfit(w):
         positions = jax.vmap(u, in_axes=(None, 0))(w, ts)
@@ -435,11 +375,6 @@ def misfit_slope(u, w, ts):
 
 # %% wrong: the misfit
 # You returned the misfit: its gradient with respect to w is asked for.
-def accelerations(u, w, ts):
-    second = jax.grad(jax.grad(u, argnums=1), argnums=1)
-    return jax.vmap(second, in_axes=(None, 0))(w, ts)
-
-
 def misfit_slope(u, w, ts):
     def misfit(w):
         positions = jax.vmap(u, in_axes=(None, 0))(w, ts)
@@ -450,11 +385,6 @@ def misfit_slope(u, w, ts):
 
 # %% wrong: a gradient for each time
 # You returned a gradient for each time: the gradient of the mean is their mean.
-def accelerations(u, w, ts):
-    second = jax.grad(jax.grad(u, argnums=1), argnums=1)
-    return jax.vmap(second, in_axes=(None, 0))(w, ts)
-
-
 def misfit_slope(u, w, ts):
     def misfit(w, t):
         return (jax.grad(jax.grad(u, argnums=1), argnums=1)(w, t) + u(w, t)) ** 2
@@ -464,11 +394,6 @@ def misfit_slope(u, w, ts):
 
 # %% wrong: the gradient by the times
 # You took the gradient by the times: w is what we fit, the times stay.
-def accelerations(u, w, ts):
-    second = jax.grad(jax.grad(u, argnums=1), argnums=1)
-    return jax.vmap(second, in_axes=(None, 0))(w, ts)
-
-
 def misfit_slope(u, w, ts):
     def misfit(ts):
         positions = jax.vmap(u, in_axes=(None, 0))(w, ts)
@@ -479,11 +404,6 @@ def misfit_slope(u, w, ts):
 
 # %% wrong: no mean before grad
 # You took grad of many numbers, and it needs one: sum them up first, or differentiate for one time.
-def accelerations(u, w, ts):
-    second = jax.grad(jax.grad(u, argnums=1), argnums=1)
-    return jax.vmap(second, in_axes=(None, 0))(w, ts)
-
-
 def misfit_slope(u, w, ts):
     def misfit(w):
         positions = jax.vmap(u, in_axes=(None, 0))(w, ts)

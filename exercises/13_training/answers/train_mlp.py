@@ -301,36 +301,12 @@ def network(params, x):
     return x
 
 
-def train(params, x, y, lr, decay, steps):
-    def loss(params):
-        squares = sum(jnp.sum(layer["w"] ** 2) for layer in params)
-        return jnp.mean((network(params, x) - y) ** 2) + decay * squares
-
-    def step(params, _):
-        value, gradient = jax.value_and_grad(loss)(params)
-        return jax.tree.map(lambda p, g: p - lr * g, params, gradient), value
-
-    return lax.scan(step, params, length=steps)
-
-
 # %% wrong: no tanh
 # You left tanh out: layers without it are one matrix, however many there are.
 def network(params, x):
     for layer in params:
         x = x @ layer["w"] + layer["b"]
     return x
-
-
-def train(params, x, y, lr, decay, steps):
-    def loss(params):
-        squares = sum(jnp.sum(layer["w"] ** 2) for layer in params)
-        return jnp.mean((network(params, x) - y) ** 2) + decay * squares
-
-    def step(params, _):
-        value, gradient = jax.value_and_grad(loss)(params)
-        return jax.tree.map(lambda p, g: p - lr * g, params, gradient), value
-
-    return lax.scan(step, params, length=steps)
 
 
 # %% wrong: three layers
@@ -340,18 +316,6 @@ def network(params, x):
     x = jnp.tanh(x @ first["w"] + first["b"])
     x = jnp.tanh(x @ second["w"] + second["b"])
     return x @ last["w"] + last["b"]
-
-
-def train(params, x, y, lr, decay, steps):
-    def loss(params):
-        squares = sum(jnp.sum(layer["w"] ** 2) for layer in params)
-        return jnp.mean((network(params, x) - y) ** 2) + decay * squares
-
-    def step(params, _):
-        value, gradient = jax.value_and_grad(loss)(params)
-        return jax.tree.map(lambda p, g: p - lr * g, params, gradient), value
-
-    return lax.scan(step, params, length=steps)
 
 
 # %% wrong: the biases decay
