@@ -307,12 +307,26 @@ def test_list_counts_the_predictions(desk, capsys):
     assert "02_first_loop        1 of 4 predictions" in lines
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"schema": 99}', '{"schema": 1}'])
-def test_a_damaged_progress_file_counts_as_none(desk, content):
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"schema": 99}'])
+def test_a_damaged_progress_file_is_kept_under_another_name(desk, content, capsys):
+    folder = progress_file().parent
+    folder.mkdir()
+    for number in (1, 2):
+        progress_file().write_text(content)
+        predict("q", number)
+        assert read_progress()["predictions"] == {"q": {"first": f"{number}", "last": f"{number}"}}
+        kept = f"progress.json.{number}"
+        assert f"starts anew. The file is kept as {kept}.\n" in capsys.readouterr().err
+        assert (folder / kept).read_text() == content
+    assert len(list(folder.iterdir())) == 3
+
+
+def test_a_progress_file_without_entries_is_none_of_these(desk, capsys):
     progress_file().parent.mkdir()
-    progress_file().write_text(content)
+    progress_file().write_text('{"schema": 1}')
     predict("q", 1)
     assert read_progress()["predictions"] == {"q": {"first": "1", "last": "1"}}
+    assert capsys.readouterr().err == ""
 
 
 def test_a_progress_file_that_cannot_be_written_stops_nobody(desk, monkeypatch, capsys):

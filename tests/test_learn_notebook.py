@@ -299,7 +299,7 @@ def test_the_command_exports(tmp_path, capsys):
     assert cli.main(["export", "notebooks", str(tmp_path / "mine"), "01_grad", "sgd_step"]) == 0
     made = list((tmp_path / "mine").rglob("*.ipynb"))
     assert tmp_path / "mine" / "02_first_loop" / "sgd_step.ipynb" in made
-    assert capsys.readouterr().out == f"{len(made)} notebooks are in {tmp_path / 'mine'}.\n"
+    assert capsys.readouterr().out == f"Notebooks written to {tmp_path / 'mine'}: {len(made)}.\n"
     assert cli.main(["export", "nbgrader", str(tmp_path / "class"), "sgd_step"]) == 0
     assert "nbgrader generate_assignment 02_first_loop" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="did you mean sgd_step"):

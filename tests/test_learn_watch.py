@@ -153,7 +153,7 @@ def test_hints_list_and_solution(desk):
     with Terminal("third_derivative") as terminal:
         terminal.shows("not started", "save it")
         terminal.press("h")
-        terminal.shows("Hint 1 of 3", exercise.hints[0], "not started")
+        terminal.shows(f"Hint 1 of 3 for {exercise.name}", exercise.hints[0], "not started")
         terminal.press("H")
         terminal.shows("Hint 2 of 3")
         terminal.press("s")

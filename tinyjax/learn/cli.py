@@ -105,7 +105,7 @@ def hint_command(args: argparse.Namespace) -> int:
         print_json({"exercise": exercise.name, "hints": hints, "of": len(exercise.hints)})
         return 0
     for number, hint in enumerate(hints, 1):
-        print(f"Hint {number} of {len(exercise.hints)}\n{hint}\n")
+        print(f"Hint {number} of {len(exercise.hints)} for {exercise.name}\n{hint}\n")
     if shown == len(exercise.hints):
         print(f"These are all. Ours: tinyjax solution {exercise.name} --give-up")
     return 0

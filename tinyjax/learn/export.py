@@ -263,7 +263,7 @@ def export(kind: str, folder: Path, names: list[str]) -> int:
     """What `tinyjax export` does, of kind `nbgrader` or `notebooks`; the exit code."""
     chosen = choose(names)
     files = course_files(chosen) if kind == "nbgrader" else plain_files(chosen)
-    print(f"{write_files(folder, files)} notebooks are in {folder}.")
+    print(f"Notebooks written to {folder}: {write_files(folder, files)}.")
     if kind == "nbgrader":
         print(f"Next: cd {folder} && nbgrader generate_assignment {chosen[0].topic}")
         print("nbgrader_config.py there lists the other commands.")

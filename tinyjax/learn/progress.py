@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -19,17 +20,36 @@ def progress_file() -> Path:
 
 
 def read_progress() -> dict[str, Any]:
-    """The progress so far; an unreadable or foreign file counts as none."""
+    """The progress so far; a file that holds none, or that of another version, is set aside."""
     try:
         progress = json.loads(progress_file().read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except OSError:  # there is no file yet, or nobody may read it
+        progress = {"schema": SCHEMA}
+    except ValueError:
         progress = None
     if not isinstance(progress, dict) or progress.get("schema") != SCHEMA:
+        set_aside(progress_file())
         progress = {"schema": SCHEMA}
     for part in ("exercises", "predictions"):
         if not isinstance(progress.get(part), dict):
             progress[part] = {}
     return progress
+
+
+def set_aside(path: Path) -> None:
+    """Gives a file another name, and says so; where that cannot be done, it stays."""
+    number = 1
+    while (kept := path.with_name(f"{path.name}.{number}")).exists():
+        number += 1
+    try:
+        path.rename(kept)
+    except OSError:
+        return
+    print(
+        f"tinyjax: your progress could not be read from {path}, and starts anew. "
+        f"The file is kept as {kept.name}.",
+        file=sys.stderr,
+    )
 
 
 def write_progress(progress: dict[str, Any]) -> bool:

@@ -70,11 +70,11 @@ def no_neighbours(student, coefficients, x):
     def f(point):
         if isinstance(point, jax.core.Tracer):
             traced.append(point)
-        else:  # a plain number: somebody wants the value
-            asked.add(round(float(point), 6))
+        jax.debug.callback(lambda number: asked.add(round(float(number), 6)), point)
         return value(coefficients, point)
 
     student.third_derivative(f)(x)
+    jax.effects_barrier()
     return {"f is traced": bool(traced), "points other than x": sorted(asked - {round(x, 6)})}
 
 

@@ -234,7 +234,7 @@ def sgd_step(theta, x, y, lr):
 
 
 # %% wrong: in place
-# You wrote into theta: arrays are immutable, so build a new one with theta - lr * gradient.
+# You wrote into an array: arrays are immutable, so build a new theta: theta - lr * gradient.
 def sgd_step(theta, x, y, lr):
     g = jax.grad(loss)(theta, x, y)
     theta[0] -= lr * g[0]

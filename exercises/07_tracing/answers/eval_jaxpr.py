@@ -189,7 +189,7 @@ def let_go(student, x, t):
     with missing(program), core.active(census):
         outs = student.eval_jaxpr(program, program.consts, *map(census.new, [x]))
     outs = [out.value if census.mine(out) else out for out in outs]
-    return {"results": outs, "alive at a time": census.most if census.most > 12 else "12 at most"}
+    return {"results": outs, "alive at a time": census.most if census.most > 12 else "12 or fewer"}
 
 
 @check("the package runs on it", draw=draw_tangent)

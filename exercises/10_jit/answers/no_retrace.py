@@ -19,7 +19,8 @@
 # Each pass of the loop makes a new function, so `slope` is traced again and again.
 #
 # Write a `make_descent` that does the same, and traces `slope` **once**: not once for each rate,
-# and not once more when `descent` is called again with other rates and an `x` of the same type.
+# and not once more when `descent` is called again with as many other rates and an `x` of the same
+# type.
 # `x` is an array, and `rates` a list of floats.
 #
 #     descent = make_descent(lambda x: 2 * x)

@@ -141,7 +141,7 @@ def one_program(student, parameters, xs):
     short, long = jax.make_jaxpr(run)(parameters, xs), jax.make_jaxpr(run)(twice, xs)
     return {
         "results": len(short.jaxpr.outvars),
-        "equations, 3 at most": min(length(short), 3),  # a program that computes nothing has none
+        "equations (counted up to 3)": min(length(short), 3),  # what computes nothing has none
         "equations more for twice as many members": length(long) - length(short),
     }
 

@@ -111,7 +111,7 @@ def memory(student, f, a, x, directions):
     found = list(shapes(program))
     return {
         "shapes of the results": [str(v.aval.shape) for v in program.jaxpr.outvars],
-        "arrays, 5 at most": min(len(found), 5),  # a program that computes nothing has none
+        "arrays (counted up to 5)": min(len(found), 5),  # what computes nothing has none
         "large arrays": sorted({str(shape) for shape in found if math.prod(shape) >= 40 * 40}),
     }
 

@@ -143,7 +143,7 @@ def one_program(student, params, x, y, lr, decay):
         return equations(jax.make_jaxpr(some)(params, x, y).jaxpr)
 
     return {
-        "for 3 steps, 10 at most": min(length(3), 10),  # a program that computes nothing has none
+        "for 3 steps (counted up to 10)": min(length(3), 10),  # what computes nothing has none
         "more for 30 steps": length(30) > length(3),
     }
 
