@@ -107,6 +107,17 @@ def test_an_unknown_failure_gets_no_diagnosis(grader):
     assert verdict.checks[0].misconception is None
 
 
+def test_one_error_that_many_make_is_no_diagnosis(grader):
+    """A place beyond the last one ends in an error that a known mistake makes as well."""
+    card = find("batch_dot")
+    last = "return self.bind(x, y, dimension_numbers=numbers, **params), place"
+    beyond = last.replace("return", "out =").replace(", place", "")
+    beyond += "\n    return out, (out.ndim if i is None else place)"
+    verdict = grader.check(card, card.reference.source.replace(last, beyond))
+    failed = [result for result in verdict.checks if result.status == "fail"]
+    assert len(failed) == 2 and not any(result.misconception for result in failed)
+
+
 def test_forged_reports_do_not_pass(grader):
     """A student's process returns values; it cannot say that they are right."""
     line = json.dumps({"done": True, "passed": True, "status": "pass"}) + "\n"

@@ -305,6 +305,9 @@ class Grader:
         ]
         found = {}
         for number, candidates in matches.items():
+            if any("error" in outcome for outcome in failed[number]):
+                # Many mistakes end in one error: it tells only together with all that failed.
+                candidates = [c for c in candidates if c in explain_all]
             if len(candidates) > 1:  # prefer what explains every failure, and nothing that holds
                 candidates = [c for c in candidates if c in explain_all] or candidates
             if len(candidates) > 1:
