@@ -6,6 +6,8 @@ import re
 import sys
 
 import pytest
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from site_pages import ROOT, target_of, without_tags
 
@@ -14,7 +16,7 @@ from tinyjax.learn.quiz import NO_ANSWER, questions
 
 sys.path.append(str(ROOT / "docs" / "hooks"))
 
-from places import Links  # noqa: E402
+from places import Links, tab  # noqa: E402
 
 import chapters  # noqa: E402 - the hooks are no package
 import exercises as hook  # noqa: E402
@@ -101,6 +103,23 @@ def test_a_prediction_folds_the_reveal_and_its_reason():
         "    Two, of course.",
         "    Indeed.",
     ]
+
+
+def test_a_cell_may_show_a_value_and_ask():
+    shown = new_output("execute_result", data={"text/plain": "41"}, execution_count=1)
+    asking = new_code_cell('predict("00/one", ...)  # 1 or 2\n41', outputs=[shown])
+    cells = [new_markdown_cell("# 00 · Title"), asking, new_code_cell("print(2)")]
+    notebook = new_notebook(cells=cells, metadata={"language_info": {"name": "python"}})
+    page, _ = chapters.render(notebook, "00_title", NoLinks())
+    assert "``` { .text .output }\n41\n```" in page and "predict(" not in page
+
+
+def test_a_tab_that_is_not_there_is_named():
+    config = MkDocsConfig()
+    config.nav = [{"Learn": []}, {"Solve": ["a.md"]}]
+    assert tab(config, "Solve") == ["a.md"]
+    with pytest.raises(PluginError, match="mkdocs.yml needs 'Reference' in its nav"):
+        tab(config, "Reference")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from nbconvert import MarkdownExporter
 from nbformat import NotebookNode
-from places import Links, chapter_title, notebooks
+from places import Links, chapter_title, notebooks, tab
 
 from tinyjax.learn.quiz import NO_ANSWER
 
@@ -29,8 +29,8 @@ TEMPLATE = Path(__file__).with_name("chapter.md.j2")
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Lists the chapters first under Learn."""
     entries = [{chapter_title(path): f"chapters/{path.stem}.md"} for path in notebooks(config)]
-    learn = next(section for section in config.nav or [] if "Learn" in section)
-    learn["Learn"] = entries + [entry for entry in learn["Learn"] or [] if entry not in entries]
+    learn = tab(config, "Learn")
+    learn[:] = entries + [entry for entry in learn if entry not in entries]
     return config
 
 
@@ -100,8 +100,9 @@ def ask(cells: list[NotebookNode]) -> None:
             reveal.metadata["question"] = "; ".join(choices)
             cell.source = PREDICT.sub("", cell.source).strip()
             for output in cell.outputs:
-                output.text = output.text.replace(NO_ANSWER + "\n", "")
-            cell.outputs = [output for output in cell.outputs if output.text]
+                if "text" in output:  # a figure has none
+                    output.text = output.text.replace(NO_ANSWER + "\n", "")
+            cell.outputs = [output for output in cell.outputs if output.get("text", "shown")]
 
 
 def fold_reasons(cells: list[NotebookNode]) -> None:

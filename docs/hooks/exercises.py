@@ -13,20 +13,20 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-from places import Links, chapter_title, exercise_page, notebooks
+from places import Links, chapter_title, exercise_page, notebooks, tab
 
 from tinyjax.learn.exercise import Exercise, exercises
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Lists the exercises last under Solve, a section for each chapter."""
-    solve = next(section for section in config.nav or [] if "Solve" in section)
+    solve = tab(config, "Solve")
     titles = {path.stem: chapter_title(path) for path in notebooks(config)}
     for topic, members in itertools.groupby(exercises(), key=lambda exercise: exercise.topic):
         pages = [{exercise.title: exercise_page(exercise)} for exercise in members]
         section = {titles[topic]: pages}
-        if section not in solve["Solve"]:
-            solve["Solve"].append(section)
+        if section not in solve:
+            solve.append(section)
     return config
 
 

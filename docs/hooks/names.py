@@ -18,6 +18,7 @@ from types import ModuleType
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from places import tab
 from prose import escaped, fenced, prose
 
 PLACE = re.compile(r"^<!-- names of (?P<module>[\w.]+) -->$", re.MULTILINE)
@@ -52,8 +53,7 @@ def modules(config: MkDocsConfig, overview: str) -> list[ModuleType]:
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Lists the pages with the entries below the page that lists the names."""
-    reference = next(s["Reference"] for s in config.nav or [] if "Reference" in s)
-    for item in reference:
+    for item in tab(config, "Reference"):
         for title, page in item.items():
             if isinstance(page, str) and (found := modules(config, page)):
                 below = [address for module in found for address, _ in pages(module, page)]

@@ -9,11 +9,20 @@ from pathlib import Path
 
 import nbformat
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import Files
 
 from tinyjax.learn.exercise import Exercise, exercises
 
 # --- Pages ---------------------------------------------------------------------------------------
+
+
+def tab(config: MkDocsConfig, title: str) -> list:
+    """The pages under a tab of the site, to be added to. Raises PluginError if there is none."""
+    for section in config.nav or []:
+        if title in section:
+            return section[title]
+    raise PluginError(f"mkdocs.yml needs {title!r} in its nav: pages are listed below it")
 
 
 def notebooks(config: MkDocsConfig) -> list[Path]:

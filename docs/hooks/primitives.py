@@ -9,8 +9,9 @@ from types import ModuleType
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
+from places import page_of
 from prose import escaped
-from source import FILES, page_of
+from source import FILES
 
 from tinyjax import lax, primitives, transforms
 from tinyjax.compiler import fusion, index, keys, passes, words
@@ -164,7 +165,8 @@ def table() -> str:
     for module, cards in by_file():
         name = module.__name__.removeprefix("tinyjax.").replace(".", "/")
         says = (module.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
-        link = f" ([Read it]({page_of(name)}).)" if name in FILES else ""
+        page = page_of(f"tinyjax/{name}.py")
+        link = f" ([Read it]({page}).)" if name in FILES else ""
         lines += [f"### {name}.py {{ #{name.replace('/', '-')} }}", "", escaped(says) + link, ""]
         lines += ["| primitive | what it computes | impl | jvp | transpose | batch | kernel |"]
         lines += ["|---|---|:-:|:-:|:-:|:-:|:-:|", *map(row, cards), ""]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from places import page_of, tab
 from prose import escaped, fenced, prose
 
 BOOK = {
@@ -43,10 +44,9 @@ class Part(NamedTuple):
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Lists the files last under Read the source."""
-    nav = config.nav or []
-    section = next(s["Read the source"] for s in nav if "Read the source" in s)
+    section = tab(config, "Read the source")
     for title, names in BOOK.items():
-        pages = [{f"{name}.py": page_of(name)} for name in names]
+        pages = [{f"{name}.py": page_of(f"tinyjax/{name}.py")} for name in names]
         if {title: pages} not in section:
             section.append({title: pages})
     return config
@@ -57,13 +57,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     package = Path(config.config_file_path).parent / "tinyjax"
     for name in FILES:
         text = (package / f"{name}.py").read_text(encoding="utf-8")
-        files.append(File.generated(config, page_of(name), content=page(name, text)))
+        address = page_of(f"tinyjax/{name}.py")
+        files.append(File.generated(config, address, content=page(name, text)))
     return files
-
-
-def page_of(name: str) -> str:
-    """The page of a file of the book."""
-    return f"source/{name}.md"
 
 
 def page(name: str, text: str) -> str:
