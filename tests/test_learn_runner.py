@@ -118,6 +118,31 @@ def test_one_error_that_many_make_is_no_diagnosis(grader):
     assert len(failed) == 2 and not any(result.misconception for result in failed)
 
 
+def test_what_fails_in_its_own_way_is_not_a_known_mistake(grader):
+    """To return f itself is no derivative either, but not `the answer for the example`."""
+    verdict = grader.check(EXERCISE, "def third_derivative(f):\n    return f")
+    assert {result.status for result in verdict.checks} == {"fail"}
+    assert not any(result.misconception for result in verdict.checks)
+
+
+LOOK_AROUND = """
+import sys
+def third_derivative(f):
+    frame, found = sys._getframe(), []
+    while frame := frame.f_back:
+        found += [name for name in ("result", "reply", "line") if name in frame.f_locals]
+        found += frame.f_locals.get("secret", [])
+    raise LookupError(found)
+"""
+
+
+def test_nothing_of_the_student_before_is_to_be_found(grader):
+    """The process forks from one that has just had another student's answers."""
+    assert grader.check(EXERCISE, EXERCISE.reference.source).passed
+    verdict = grader.check(EXERCISE, LOOK_AROUND)
+    assert "LookupError: []" in verdict.checks[0].error, verdict.checks[0].error
+
+
 def test_forged_reports_do_not_pass(grader):
     """A student's process returns values; it cannot say that they are right."""
     line = json.dumps({"done": True, "passed": True, "status": "pass"}) + "\n"

@@ -75,13 +75,21 @@ def reap() -> None:
 # --- One job -------------------------------------------------------------------------------------
 
 
-def start(job: dict[str, Any], seal: list[Sealed], folder: str, report: int, printed: int) -> int:
+def start(
+    job: dict[str, Any],
+    secret: list[str],
+    seal: list[Sealed],
+    folder: str,
+    report: int,
+    printed: int,
+) -> int:
     """Forks the student's process; its id. In the child this does not return."""
     pid = os.fork()
     if pid:
         return pid
     code = 1
     try:
+        secret.clear()  # the student's process does not have it, not in any frame either
         os.setsid()
         os.chdir(folder)
         for descriptor in (1, 2):
@@ -181,7 +189,9 @@ def copy_kernels(there: Path, here: Path) -> str:
     return str(here)
 
 
-def serve(job: dict[str, Any], control: int, seal: list[Sealed]) -> dict[str, Any]:
+def serve(
+    job: dict[str, Any], secret: list[str], control: int, seal: list[Sealed]
+) -> dict[str, Any]:
     """Runs one job to its end, kills what it leaves, and says what happened."""
     report, report_end = os.pipe()
     printed, printed_end = os.pipe()
@@ -189,7 +199,7 @@ def serve(job: dict[str, Any], control: int, seal: list[Sealed]) -> dict[str, An
     with working_folder() as folder:
         if job.get("warm"):  # kernels that are compiled already: a copy, to do with as it likes
             job["cache"] = copy_kernels(Path(job["warm"]), Path(folder, "cache"))
-        pid = start(job, seal, folder, report_end, printed_end)
+        pid = start(job, secret, seal, folder, report_end, printed_end)
         os.close(report_end)
         os.close(printed_end)
         listener = Listener(pid, report, printed, control, job["seconds"])
@@ -228,26 +238,26 @@ def main(*preload: str) -> None:
     seal = take_seal()
     gc.freeze()  # collections in the forks look at the student's objects only
     gc.enable()
-    while line := read_line(control):
-        job = json.loads(line)
-        secret = job.pop("secret")  # the student's process never has it
-        result = serve(job, control, seal)
+    while job := read_job(control):
+        secret = [job.pop("secret")]
+        result = serve(job, secret, control, seal)
         if result["ended"] == "abandoned":
             return
-        reply = memoryview(json.dumps({**result, "secret": secret}).encode() + b"\n")
+        reply = memoryview(json.dumps({**result, "secret": secret[0]}).encode() + b"\n")
         while reply:
             reply = reply[os.write(replies, reply) :]
+        del job, secret, result, reply  # the next student could find them in this frame
 
 
-def read_line(descriptor: int) -> bytes:
-    """A line, however long; empty at the end. No job is sent before the last one is answered."""
+def read_job(descriptor: int) -> dict[str, Any] | None:
+    """The next job, a line; None at the end. No job is sent before the last one is answered."""
     line = bytearray()
     while not line.endswith(b"\n"):
         block = os.read(descriptor, 1 << 16)
         if not block:
-            return b""
+            return None
         line += block
-    return bytes(line)
+    return json.loads(line)
 
 
 if __name__ == "__main__":

@@ -303,11 +303,20 @@ class Grader:
             for wrong, done in bank
             if all(all(map(agrees, done.outcomes[n], rights[n])) for n in held)
         ]
+        contradicted = [  # fails where the student's code fails, but in another way
+            wrong
+            for wrong, done in bank
+            if any(
+                wrong not in matches[n] and not all(map(agrees, done.outcomes[n], rights[n]))
+                for n in failed
+            )
+        ]
         found = {}
         for number, candidates in matches.items():
             if any("error" in outcome for outcome in failed[number]):
                 # Many mistakes end in one error: it tells only together with all that failed.
                 candidates = [c for c in candidates if c in explain_all]
+            candidates = [c for c in candidates if c not in contradicted]
             if len(candidates) > 1:  # prefer what explains every failure, and nothing that holds
                 candidates = [c for c in candidates if c in explain_all] or candidates
             if len(candidates) > 1:
