@@ -232,6 +232,27 @@ def test_the_packages_own_piece_is_no_solution(name, grader):
     assert verdict.detail.endswith(": that is tinyjax's own; write yours")
 
 
+NO_INSTALLING = {
+    "another class": ("sin_jvp", "class Deaf(type(sin_p)):\n    {deaf}\nsin_p.__class__ = Deaf"),
+    "the class of the cards": ("sin_jvp", "type(sin_p).__setattr__ = lambda *_: None"),
+    "the class of containers": (
+        "flatten",
+        "from tinyjax.tree_registry import node_types\n"
+        "type(node_types[dict]).__setattr__ = lambda *_: None",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_INSTALLING)
+def test_who_keeps_the_piece_from_being_installed_is_seen(name, grader):
+    """Else the package's own piece would do the work."""
+    exercise, trick = NO_INSTALLING[name]
+    first = "from tinyjax.primitives.maths import sin_p\n"
+    deaf = trick.replace("{deaf}", "def __setattr__(self, name, value): pass")
+    verdict = grader.check(find(exercise), f"{first}{deaf}\ndef {exercise}(*args): return None")
+    assert (verdict.status, verdict.score) == ("tampered", 0.0), verdict
+
+
 ODD = {
     "a huge number": ("lambda x: 10**40000", "a whole number of 132878 bits"),
     "deep": ("lambda x: __import__('functools').reduce(lambda a, _: {'a': a}, range(5000), 1)", ""),

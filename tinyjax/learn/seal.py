@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from tinyjax.core import Primitive
 
+HOOKS = ("__setattr__", "__getattribute__", "__getattr__")  # through these, rules are put in place
 SEALED = {"tinyjax", "numpy", "json", "base64", "math", "builtins"}
 NAMESPACES = ("", ".numpy", ".lax", ".random", ".nn", ".tree_util")  # what students and checks use
 
@@ -34,6 +35,18 @@ class Sealed(NamedTuple):
         return value is not self.value or getattr(value, "__code__", None) is not self.code
 
 
+class Rules(ChainMap):
+    """The live rules of a primitive: what the card itself holds, else what its classes do."""
+
+    def __init__(self, card: Primitive):
+        super().__init__(*[vars(owner) for owner in (card, *type(card).__mro__[:-1])])
+        self.card, self.cls = card, type(card)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """A rule; none for a card that has been given another class, which may put in its own."""
+        return super().get(key, default) if type(self.card) is self.cls else default
+
+
 def load_names() -> None:
     """Loads what the package would load at the first use: what is not there cannot be sealed."""
     for namespace in NAMESPACES:
@@ -50,16 +63,14 @@ def take_seal() -> list[Sealed]:
         if isinstance(module, ModuleType) and name.partition(".")[0] in SEALED:
             for value in seal_names(seal, name, vars(module)):
                 if isinstance(value, type) and value.__module__ == name:
-                    seal_names(seal, f"{name}.{value.__name__}", vars(value))
+                    where = f"{name}.{value.__name__}"
+                    seal_names(seal, where, vars(value))
+                    absent = [hook for hook in HOOKS if hook not in vars(value)]
+                    seal += [Sealed(where, vars(value), hook, None, None) for hook in absent]
             cards |= {v: n for n, v in vars(module).items() if isinstance(v, Primitive)}
     for card, where in cards.items():
-        seal_names(seal, where, rules_of(card))
+        seal_names(seal, where, Rules(card))
     return seal
-
-
-def rules_of(card: Primitive) -> Mapping[str, Any]:
-    """The live rules of a primitive: what the card itself holds, else what its classes do."""
-    return ChainMap(*[vars(owner) for owner in (card, *type(card).__mro__[:-1])])
 
 
 def seal_names(seal: list[Sealed], where: str, names: Mapping[str, Any]) -> list[Any]:
@@ -85,7 +96,7 @@ def borrowed_pieces(seal: list[Sealed], names: Mapping[str, Any], asked: list[st
     the package's functions, and no name may keep what has just been replaced.
     """
     functions = {id(item.value) for item in seal}
-    replaced = {id(item.value) for item in seal if item.broken}
+    replaced = {id(item.value) for item in seal if item.broken and item.value is not None}
     return [
         name
         for name, value in names.items()
