@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tinyjax.learn.exercise import CardError, Exercise, Solution
-from tinyjax.learn.outcomes import agrees, coincides
+from tinyjax.learn.outcomes import agrees, coincides, is_fingerprint
 from tinyjax.learn.runner import Run, Worker, run
 from tinyjax.learn.values import decode, show
 
@@ -295,9 +295,8 @@ class Grader:
             for number, outcomes in failed.items():
                 if self.whole(exercise, done, number, outcomes):
                     matches[number].append(wrong)
-        explain_all = [
-            wrong for wrong, _ in bank if all(wrong in found for found in matches.values())
-        ]
+        telling = [n for n, outcomes in failed.items() if all(map(is_fingerprint, outcomes))]
+        explain_all = [wrong for wrong, _ in bank if all(wrong in matches[n] for n in telling)]
         hold_too = [
             wrong
             for wrong, done in bank
@@ -308,7 +307,7 @@ class Grader:
             for wrong, done in bank
             if any(
                 wrong not in matches[n] and not all(map(agrees, done.outcomes[n], rights[n]))
-                for n in failed
+                for n in telling
             )
         ]
         found = {}
