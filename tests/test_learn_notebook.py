@@ -192,11 +192,18 @@ def test_of_a_cell_that_fails_the_part_before_counts(graded):
     assert "only what stands before it is graded" in said and "ZeroDivisionError" in said
 
 
-def test_what_patches_the_package_earns_nothing(graded, monkeypatch):
-    verdict = Verdict("sgd_step", "tampered", [CheckResult(STEP, "ok")], "it replaces jax.grad")
+@pytest.mark.parametrize(
+    "status, words",
+    [
+        ("tampered", "your file changes tinyjax or NumPy"),
+        ("borrowed", "your file uses the very piece of tinyjax that you are to write"),
+    ],
+)
+def test_what_is_not_the_students_work_earns_nothing(graded, monkeypatch, status, words):
+    verdict = Verdict("sgd_step", status, [CheckResult(STEP, "ok")], "it replaces jax.grad")
     monkeypatch.setattr(notebook, "grade_cells", lambda *_: verdict)
     said = error_of(graded, f"graded('sgd_step', '{STEP}')")
-    assert "your file changes tinyjax or NumPy" in said and "it replaces jax.grad" in said
+    assert words in said and "it replaces jax.grad" in said
 
 
 def test_cells_that_add_nothing_are_not_started(graded):

@@ -63,9 +63,14 @@ class Verdict:
         return self.status == "pass"
 
     @property
+    def honest(self) -> bool:
+        """Whether what the checks say is of the student's own work."""
+        return self.status not in ("tampered", "borrowed")
+
+    @property
     def score(self) -> float:
         """The share of the checks that hold, from 0 to 1; nothing for what was tampered with."""
-        if self.status in ("tampered", "borrowed") or not self.checks:
+        if not self.honest or not self.checks:
             return 0.0
         return sum(result.status == "ok" for result in self.checks) / len(self.checks)
 

@@ -278,7 +278,7 @@ def graded(name: str, check: str) -> None:
     seed = int(os.environ.get("TINYJAX_SEED", "0"))
     verdict = grade_cells(exercise, recorder.source(exercise), seed)
     result = next((found for found in verdict.checks if found.name == check), None)
-    if result is None or result.status != "ok" or verdict.status == "tampered":
+    if result is None or result.status != "ok" or not verdict.honest:
         raise CheckFailed(feedback.evidence(verdict, result) + recorder.note())
     print(f"ok: {check}")
 
